@@ -5,7 +5,7 @@ import { RecordsTable } from '#records/sql/records-table.ts';
 import { spaceViewSql } from '#records/sql/space-view-sql.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
-/** Which spaces `npm run sql-views` makes views of: those of an account, of a project, or all. */
+/** Which spaces the command sql-views makes views of: those of an account, of a project, or all. */
 export interface ViewsOrder {
   readonly email?: string;
   readonly project?: string;

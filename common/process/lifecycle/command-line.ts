@@ -10,7 +10,7 @@ const services: Readonly<Record<string, string>> = {
 };
 
 /** Commands that are npm scripts of a checkout; its script `sluice` runs the others. */
-const scripts = [...Object.keys(services), 'token', 'janitor', 'sql-views'];
+const scripts = [...Object.keys(services), 'token', 'janitor'];
 
 /**
  * How a user runs a command in this installation: with npm in a checkout, with the package's own command (cli/sluice.ts),
