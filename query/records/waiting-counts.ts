@@ -44,7 +44,9 @@ export async function makeCounts(
       return untouched;
     }
     const middle = counts.length >> 1;
-    await makeCounts(writes, space, counts.slice(0, middle));
+    const half = await makeCounts(writes, space, counts.slice(0, middle));
+    // nobody else waits until it may be acknowledged
+    await half.invalidated;
     return makeCounts(writes, space, counts.slice(middle));
   }
 }
