@@ -117,9 +117,8 @@ function scalarValue(
     return { type: text, sql: numberSql(number), unfits };
   }
   if (/^B?Float/.test(type)) return { type: 'Nullable(Float64)', ...floatValue(sql, nanIsNull) };
-  const [, scale] = /^Decimal\(\d+, (\d+)\)/.exec(type) ?? [];
-  if (areKeys && scale !== undefined)
-    return { type: text, sql: `toDecimalString(${sql}, ${scale})`, unfits: [] };
+  const scale = scaleOf(type);
+  if (areKeys && scale !== null) return { type: text, sql: `toDecimalString(${sql}, ${scale})`, unfits: [] };
   if (areKeys && /^U?Int/.test(type)) return { sql, type, unfits: [] };
   if (/^U?Int(?:64|128|256)/.test(type)) return { sql, type, unfits: [longUnfit(sql)] };
   if (type.startsWith('Decimal')) return { sql, type, unfits: [decimalUnfit(sql)] };
@@ -216,17 +215,24 @@ export function longValue(sql: string): Read {
   return { sql: `toInt64(${sql})`, unfits: [unfit] };
 }
 
+/** Null: it is no decimal. */
+function scaleOf(engineType: string): number | null {
+  const [, scale] = /^Decimal\(\d+, (\d+)\)/.exec(engineType) ?? [];
+  return scale === undefined ? null : Number(scale);
+}
+
 /** The digits of a decimal, without its point. @param engineType with the scale of the file @param scale of the field */
 export function decimalValue(
   sql: string,
   engineType: string,
   { precision = 0, scale = 0 }: TypedField,
 ): Read {
-  const [, ofFile = scale] = /^Decimal\(\d+, (\d+)\)/.exec(engineType) ?? [];
+  const ofFile = scaleOf(engineType) ?? scale;
+  const cut = ofFile - scale;
   const text = `toDecimalString(${sql}, ${ofFile})`;
-  const digits = `replaceOne(${scale < Number(ofFile) ? `substring(${text}, 1, length(${text}) - ${Number(ofFile) - scale})` : text}, '.', '')`;
+  const digits = `replaceOne(${cut > 0 ? `substring(${text}, 1, length(${text}) - ${cut})` : text}, '.', '')`;
   const isLong = `length(replaceRegexpOne(${digits}, '^-?0*', '')) > ${precision}`;
-  const isCut = scale < Number(ofFile) ? ` OR match(right(${text}, ${Number(ofFile) - scale}), '[1-9]')` : '';
+  const isCut = cut > 0 ? ` OR match(right(${text}, ${cut}), '[1-9]')` : '';
   const reason = `should be a valid decimal number: it has more than ${precision} digits`;
   return { sql: `toInt128(${digits})`, unfits: [{ sql: `${isLong}${isCut}`, reason }] };
 }

@@ -1,6 +1,6 @@
 /** Values of columns of Parquet and Arrow that JSON has no type for, as the cells that imports read. */
 import { roundingOf } from '#kernel/json/rounded-number.ts';
-import { endOfTime, firstTime } from '#records/types/times.ts';
+import { dayText, endOfTime, firstTime } from '#records/types/times.ts';
 
 /** Converts a value that a reader returns into the value of a cell. */
 export type CellReader = (value: unknown) => unknown;
@@ -77,7 +77,7 @@ export function timeCell(value: bigint | number, unit: TimeUnit, isUtc: boolean)
 export function dayCell(days: number): string | UnfitCell {
   const milliseconds = days * secondsOfDay * 1000;
   if (!(milliseconds >= firstTime && milliseconds < endOfTime)) return new UnfitCell(outOfRange);
-  return new Date(milliseconds).toISOString().slice(0, 10);
+  return dayText(milliseconds);
 }
 
 /** A time of a day, such as `12:34:56.789`. */

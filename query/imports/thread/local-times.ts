@@ -1,11 +1,7 @@
 import { TimeZone } from '#records/types/time-zone.ts';
 
-const second = 1000;
-const day = 86_400 * second;
 /** The times whose clocks are known: later changes are not decided. */
 const known = { first: Date.UTC(1900, 0, 2), end: Date.UTC(2100, 0, 1) };
-/** Clocks are never changed twice in a shorter time. */
-const shortest = 5 * day;
 
 /** What clocks that show a time say about when it was. */
 type Offset = number | 'skipped' | 'twice' | 'unknown';
@@ -18,7 +14,7 @@ export interface LocalTimes {
   readonly offsets: readonly Offset[];
 }
 
-/** Takes some tens of milliseconds: `Intl` is asked 15,000 times. @param name a known one */
+/** Takes some tens of milliseconds. @param name a known one */
 export function localTimes(name: string): LocalTimes {
   const zone = TimeZone.named(name) as TimeZone;
   if (zone.name === TimeZone.utc.name)
@@ -30,29 +26,13 @@ export function localTimes(name: string): LocalTimes {
     starts.push(local);
     offsets.push(offset);
   };
-  for (let at = known.first; at < known.end; at += shortest) {
-    const next = zone.offsetAt(at + shortest);
-    if (next === offset) continue;
-    const change = changeBetween(zone, at, at + shortest);
-    const [first, last] = [change + Math.min(offset, next), change + Math.max(offset, next)];
-    begin(first, next > offset ? 'skipped' : 'twice');
-    begin(last, next);
-    offset = next;
+  for (const { time, before, after } of zone.changes(known)) {
+    begin(time + Math.min(before, after), after > before ? 'skipped' : 'twice');
+    begin(time + Math.max(before, after), after);
+    offset = after;
   }
   begin(known.end + offset, 'unknown');
   return { zone: name, starts, offsets };
-}
-
-/** The first second with the later offset. */
-function changeBetween(zone: TimeZone, from: number, to: number): number {
-  const before = zone.offsetAt(from);
-  let [early, late] = [from, to];
-  while (late - early > second) {
-    const middle = early + Math.floor((late - early) / 2 / second) * second;
-    if (zone.offsetAt(middle) === before) early = middle;
-    else late = middle;
-  }
-  return late;
 }
 
 /** When a place's clocks show a time. @param local milliseconds as if it were in UTC */
@@ -78,7 +58,12 @@ export function offsetProblem(offset: Exclude<Offset, number>, zone: string): st
   }
 }
 
+/** The last ones: a dry run needs them for the types of a file, and again for its values. */
+let last: LocalTimes | null = null;
+
 /** Of times that have no zone; null: they are a problem. */
 export function zoneTimes({ timeZone }: { readonly timeZone?: string }): LocalTimes | null {
-  return timeZone === undefined ? null : localTimes(timeZone);
+  if (timeZone === undefined) return null;
+  if (last?.zone !== timeZone) last = localTimes(timeZone);
+  return last;
 }

@@ -1,3 +1,4 @@
+import { kindOf, type SlotKind } from '../structure/slots.ts';
 import type { StoredValue } from '../types/field-type.ts';
 import { hashOf, keyOf, keysSql } from './record-keys.ts';
 
@@ -36,13 +37,17 @@ export function termOf(spaceId: string, slot: string, value: StoredValue): Term 
 /** In place of a value that an increment writes, because the sum is not known before. */
 export const anyNumber = '+';
 
+/** The kinds of slots whose fields are numbers, or may be. */
+const withSums: ReadonlySet<SlotKind> = new Set(['n', 'i', 'm']);
 const mayBeSum = /^-?\d{1,38}(?:\.\d{1,38})?$/;
 
 /** The keys by which updates record values, and the key for sums of increments. */
 export function updateKeysSql(values: readonly Pick<SlotValue, 'slot' | 'value'>[]): string {
   const keys = values.map(({ slot, value }) => keyOf(slot, value));
   const sums = values.flatMap(({ slot, value }) =>
-    typeof value === 'number' || mayBeSum.test(String(value)) ? keyOf(slot, anyNumber) : [],
+    withSums.has(kindOf(slot)) && (typeof value === 'number' || mayBeSum.test(String(value)))
+      ? keyOf(slot, anyNumber)
+      : [],
   );
   return `key IN ${keysSql([...new Set([...keys, ...sums])])}`;
 }

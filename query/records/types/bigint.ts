@@ -1,5 +1,5 @@
 import { decimalOf } from './decimal.ts';
-import { type FieldTypeEntry, misfit, type ValueReading } from './field-type.ts';
+import { asStored, type FieldTypeEntry, misfit, type ValueReading } from './field-type.ts';
 import { exactOrder } from './value-order.ts';
 
 const valid = 'whole number of 64 bits';
@@ -46,7 +46,7 @@ export const bigint: FieldTypeEntry = {
   jsonSql: (value) => `concat('"', toString(${value}), '"')`,
   schema: { type: 'string', pattern: '^-?[0-9]{1,19}$', example: '9007199254740993' },
   example: '9007199254740993',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
+  conversions: { TEXT: asStored, DECIMAL: decimalOf },
   addition: {
     engineType: 'Int256',
     sum: (stored = '0', by) => ifFits(BigInt(stored) + BigInt(by as string)),

@@ -1,4 +1,4 @@
-import { type Conversion, type FieldTypeEntry, misfit, type ValueOptions } from './field-type.ts';
+import { asStored, type Conversion, type FieldTypeEntry, misfit, type ValueOptions } from './field-type.ts';
 import { TimeZone } from './time-zone.ts';
 import {
   dayText,
@@ -42,7 +42,7 @@ export const date: FieldTypeEntry = {
   jsonSql: (value) => `concat('"', ${dayTextSql(value)}, '"')`,
   schema: { type: 'string', format: 'date' },
   example: '2026-01-31',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DATETIME: beginningOf },
+  conversions: { TEXT: asStored, DATETIME: beginningOf },
   now: (now) => dayText(now.getTime()),
 };
 

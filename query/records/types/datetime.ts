@@ -1,5 +1,5 @@
 import { dateTime } from '#kernel/json/schema.ts';
-import { type FieldTypeEntry, misfit } from './field-type.ts';
+import { asStored, type FieldTypeEntry, misfit } from './field-type.ts';
 import {
   endOfTime,
   firstTime,
@@ -51,6 +51,6 @@ export const datetime: FieldTypeEntry = {
   jsonSql: (value) => `concat('"', ${instantTextSql(value)}, '"')`,
   schema: dateTime,
   example: '2026-01-31T12:00:00.000Z',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  conversions: { TEXT: asStored },
   now: (now) => now.toISOString(),
 };

@@ -1,4 +1,5 @@
 import {
+  asStored,
   type Conversion,
   type FieldTypeEntry,
   misfit,
@@ -115,7 +116,7 @@ export const decimal: FieldTypeEntry = {
   jsonSql: (value, options) => `concat('"', ${decimalSql(value, options)}, '"')`,
   schema: { type: 'string', pattern: '^-?[0-9]+([.][0-9]+)?$', example: '12.30' },
   example: '1',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
+  conversions: { TEXT: asStored, DECIMAL: decimalOf },
   addition: {
     engineType: 'Int256',
     sum(stored = '0', by, options) {

@@ -1,5 +1,5 @@
 import { decimalOf } from './decimal.ts';
-import { type FieldTypeEntry, misfit } from './field-type.ts';
+import { asStored, type FieldTypeEntry, misfit } from './field-type.ts';
 import { number, numberSql } from './number.ts';
 
 const valid = 'whole number';
@@ -25,7 +25,7 @@ export const integer: FieldTypeEntry = {
   // generators of Java and Go would take 32 bits
   schema: { type: 'integer', format: 'int64', minimum: -most, maximum: most },
   conversions: {
-    TEXT: (text) => ({ fits: '1', text, column: text }),
+    TEXT: asStored,
     NUMBER: (text) => ({ fits: '1', text, column: `toFloat64OrZero(${text})` }),
     BIGINT: (text) => ({ fits: '1', text, column: `toInt64OrZero(${text})` }),
     DECIMAL: decimalOf,

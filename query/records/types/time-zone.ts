@@ -1,12 +1,21 @@
 import { firstTime } from './times.ts';
 
-const day = 86_400_000;
+const second = 1000;
+const day = 86_400 * second;
+const shortest = 5 * day;
 
 /** Milliseconds. */
 interface DayBegins {
   /** The first of these days, as if it were in UTC. */
   readonly from: number;
   readonly distance: number;
+}
+
+/** A change of clocks. Milliseconds; offsets are how much they are ahead of UTC. */
+interface ClockChange {
+  readonly time: number;
+  readonly before: number;
+  readonly after: number;
 }
 
 /** Times as the clocks of a place show them. */
@@ -55,15 +64,35 @@ export class TimeZone {
       const distance = this.beginOfDay(from) - from;
       if (distance !== begins.at(-1)?.distance) begins.push({ from, distance });
     };
-    const step = 7 * day;
-    let before = 0;
-    for (let time = knownClocks.first; time <= knownClocks.end + step; time += step) {
-      const offset = this.offsetAt(time);
-      // the day of a change, and the day after it
-      if (offset !== before) for (let from = time - step - day; from <= time + day; from += day) add(from);
-      before = offset;
-    }
+    // the days that a change may touch
+    for (const { time } of this.changes(knownClocks))
+      for (let at = -2; at <= 2; at++) add((Math.floor(time / day) + at) * day);
     return begins;
+  }
+
+  /**
+   * When clocks change, in order: the first second with another offset. `Intl` is asked every five days, which takes some
+   * tens of milliseconds for two centuries: clocks are never changed twice in a shorter time.
+   */
+  *changes({ first, end }: { readonly first: number; readonly end: number }): Generator<ClockChange> {
+    let before = this.offsetAt(first - second);
+    for (let late = first; ; late += shortest) {
+      const after = this.offsetAt(late);
+      if (after !== before) yield { time: this.#changeBetween(late - shortest, late), before, after };
+      before = after;
+      if (late >= end) return;
+    }
+  }
+
+  #changeBetween(from: number, to: number): number {
+    const before = this.offsetAt(from);
+    let [early, late] = [from, to];
+    while (late - early > second) {
+      const middle = early + Math.floor((late - early) / 2 / second) * second;
+      if (this.offsetAt(middle) === before) early = middle;
+      else late = middle;
+    }
+    return late;
   }
 
   /** Milliseconds that clocks are ahead of UTC. */
@@ -73,7 +102,7 @@ export class TimeZone {
     const name = this.#format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
     const [, sign, hours, minutes = 0, seconds = 0] = /([+-])(\d+):(\d+)(?::(\d+))?/.exec(name) ?? [];
     if (sign === undefined) return 0;
-    const distance = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+    const distance = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * second;
     return sign === '-' ? -distance : distance;
   }
 }

@@ -1,6 +1,6 @@
 import { textLiteral } from '#engine/literal.ts';
 import { TimeZone } from '../../types/time-zone.ts';
-import { dayText, inEngine } from '../../types/times.ts';
+import { dayText, floorSql, inEngine } from '../../types/times.ts';
 
 const second = 1000;
 const day = 86_400 * second;
@@ -112,19 +112,6 @@ export class TimeBucket {
     }
   }
 }
-
-/**
- * The largest whole number that is not above a quotient. The engine's division rounds to 0, so values are moved by a
- * multiple, which takes half the time of a condition. @param perDay how many of the value a day has
- */
-function floorSql(value: string, by: number, perDay: number): string {
-  if (by === 1) return value;
-  const multiples = BigInt(Math.ceil((daysBefore1970 * perDay) / by));
-  return `(intDiv(${value} + ${multiples * BigInt(by)}, ${by}) - ${multiples})`;
-}
-
-/** Days from the year 0 on. */
-const daysBefore1970 = 719_528;
 
 /** Reads a length such as `15m` or `1mo`. A text is its problem. @param zone null: of days without a time */
 export function readEvery(text: unknown, zone: TimeZone | null): TimeBucket | string {
