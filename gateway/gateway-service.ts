@@ -1,11 +1,14 @@
 import { createStoredKeys } from '#auth/signing-keys.ts';
+import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
+import type { CloudFile } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { gatewayExamples } from './examples.ts';
@@ -47,14 +50,11 @@ const downloadLimits = {
 
 /** Wires the upload gateway to the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, deployment, authenticate, projects, uploads, usage } = services;
+  const { config, log, db, database, deployment, fileSenders, projects, uploads, usage } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
-  projects.askForFiles(async ({ ownerId, slug }, signal) => {
-    const query = { ownerId, projectSlug: slug, limit: 1 };
-    return (await cloudFiles.list(query, signal)).length > 0;
-  });
+  projects.askForFiles(filesOf(cloudFiles));
   const { memory, downloads } = openLimits(services, largestPart);
   const quota = openQuota(config, { cloudFiles, states });
   const { locks, leases, linkUses } = openCoordination(services);
@@ -69,6 +69,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     digests,
     quota,
     usage,
+    boundAs: fileSenders.boundAs,
     log,
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
@@ -95,7 +96,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   return {
     routes: gatewayRoutes({
       deploymentId: deployment.id,
-      authenticate,
+      authenticate: fileSenders.authenticate,
+      boundAs: fileSenders.boundAs,
       projects,
       cloudFiles,
       store,
@@ -137,6 +139,19 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     },
   };
 };
+
+/** The files of a project, with those in the write-ahead log. */
+function filesOf(cloudFiles: CloudFiles): ProjectFiles {
+  return {
+    newest: ({ ownerId, slug }, limit, signal) =>
+      cloudFiles.list({ ownerId, projectSlug: slug, limit }, signal),
+    async named({ ownerId, slug }, names, signal) {
+      const stored = names.filter(isStoredName);
+      const files = await Promise.all(stored.map((name) => cloudFiles.findByName(name, signal)));
+      return files.filter((file) => file?.ownerId === ownerId && file.projectSlug === slug) as CloudFile[];
+    },
+  };
+}
 
 /** The limits that uploads and downloads share, with their metrics. */
 function openLimits(

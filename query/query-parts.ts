@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createLoginTokens } from '#auth/login-tokens.ts';
-import { createConfiguredKeys, createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import { openLoginTokens } from '#auth/login-tokens.ts';
+import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
@@ -53,7 +53,7 @@ const structureShare = 5 / 8;
 /** What the query service works with: the services of its process, and its stores. */
 export interface QueryEnvironment
   extends Omit<SpacesParts, 'newId' | 'writes' | 'maxSpaces' | 'knownBytes' | 'metrics' | 'log'>,
-    Pick<ProcessServices, 'database' | 'authenticate' | 'authenticateAgain' | 'log'> {
+    Pick<ProcessServices, 'database' | 'authenticate' | 'authenticateAgain' | 'fileSenders' | 'log'> {
   readonly metrics: Pick<Metrics, 'cache' | 'reads' | 'gauge' | 'counter' | 'durations'>;
   readonly config: Pick<
     Config,
@@ -100,10 +100,11 @@ export function queryParts(environment: QueryEnvironment): {
   readonly live: LiveStreams;
 } {
   const { config, store, database, catalogue, projects, authenticate, authenticateAgain } = environment;
-  const { events, files, hasher, log, metrics, now, reservations, usage } = environment;
+  const { events, fileSenders, files, hasher, log, metrics, now, reservations, usage } = environment;
   const reading = readingParts(environment);
   const { structures, newId, inFlight, keys, loginTokens, candidates, reader, exports } = reading;
   const { spaces, authorize, boundSpaces, quota } = reading;
+  fileSenders.askForUsers((user, signal) => boundSpaces.hasUser(user, signal));
   const { records, changes } = writingParts(environment, reading);
   const opening = {
     store,
@@ -187,7 +188,7 @@ export function queryParts(environment: QueryEnvironment): {
     liveRoute({ ...liveFinds, addresses }, liveOperation),
     ...jobRoutes({ authenticate, imports }),
     ...usageRoutes({ authenticate, usage }),
-    ...fileRoutes({ authenticate, files, tables, config }),
+    ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
   return { routes, imports, tables, live };
 }
@@ -204,10 +205,7 @@ function readingParts(environment: QueryEnvironment) {
   const newId = createUuidV7();
   const inFlight = new InFlightWrites();
   const keys = createStoredKeys({ db: store.db, database });
-  const loginTokens = createLoginTokens({
-    keys: config.loginTokenSecret === undefined ? keys : createConfiguredKeys(config.loginTokenSecret),
-    ttl: config.loginTokenTtl,
-  });
+  const loginTokens = openLoginTokens(config, keys);
   const cost = { maxRows: config.readMaxRows, timeout: config.readLimits.timeout };
   const checks = new HashChecks({ hasher, throttle: environment.throttle });
   const candidates = new Candidates({ store, checks, cost });

@@ -92,6 +92,7 @@ async function openEnvironment(services: ProcessServices, openEvents: OpenEvents
     invalidation: services.invalidation,
     authenticate: services.authenticate,
     authenticateAgain: services.authenticateAgain,
+    fileSenders: services.fileSenders,
     usage: services.usage,
     metrics: services.metrics,
     log,

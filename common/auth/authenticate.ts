@@ -1,3 +1,4 @@
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { type Limiter, unlimited } from '#coordination/rate-limits/request-limiter.ts';
 import { notGranted, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
@@ -16,6 +17,8 @@ export interface Principal {
    * For a publishable token: counts the request. Its senders are users and addresses, which are only known later.
    */
   readonly admit?: (sender: string) => Promise<void> | undefined;
+  /** Rules of files bind the request (file-senders.ts). */
+  readonly bound?: BoundSender;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface Principal {
  */
 export type Authenticate = (request: HttpRequest, ruled?: AppliesRules) => Principal | Promise<Principal>;
 
-/** From a caller that applies its space's rules to the request: only then is a publishable token accepted. */
+/** From a caller that applies rules to the request: only then is a publishable token accepted. */
 type AppliesRules = 'by rules';
 
 // RFC 6750 section 2.1; the scheme's letter case is free (RFC 9110 section 11.1)
@@ -48,7 +51,7 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
     const principal = { userId, tokenId, ...(limits && { limits }), ...(grants && { grants }) };
     if (grants?.publishable) {
       if (ruled === undefined)
-        throw notGranted('A publishable access token is for records of spaces with rules');
+        throw notGranted('A publishable access token is for records and files with rules');
       assertOrigin(grants, request.header('origin'));
       const admit = (sender: string) => limiter.admit(`${tokenId} ${sender}`, (end) => request.onOver(end));
       return { ...principal, admit };

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { Config } from '#kernel/config/read-config.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import { createConfiguredKeys, type SigningKeys } from './signing-keys.ts';
 
 /** The subject of a login token: a record in an application's space of users. */
 export interface LoginClaims {
@@ -46,6 +47,14 @@ interface VerifiedToken {
 /** The end of a token is unique, and cheaper to look up than the whole token. */
 function signatureOf(token: string): string {
   return token.slice(-43);
+}
+
+/** The tokens of a configuration. @param stored keys, for a configuration without a secret */
+export function openLoginTokens(
+  { loginTokenSecret: secret, loginTokenTtl: ttl }: Pick<Config, 'loginTokenSecret' | 'loginTokenTtl'>,
+  stored: SigningKeys,
+): LoginTokens {
+  return createLoginTokens({ keys: secret === undefined ? stored : createConfiguredKeys(secret), ttl });
 }
 
 /** @param args.ttl milliseconds */

@@ -1,4 +1,5 @@
 import type { Migration } from './migrate.ts';
+import { fileOwners } from './migrations/file-owners.ts';
 import { fileTables } from './migrations/file-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   webhookAddressTables,
   syncedMerges(durableTables),
   wholeSlots,
+  fileOwners,
 ];

@@ -8,20 +8,27 @@ import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
+import type { FileRules } from './file-rules/file-rules.ts';
+import { type ProjectFiles, TableFiles } from './project-files.ts';
 
 /** A user's project. Its slug is unique for its owner, so the id is derived from both. */
 export interface Project {
   readonly id: string;
   readonly ownerId: string;
   readonly slug: string;
+  /** Absent: it has none, and requests that rules bind get no files. */
+  readonly fileRules?: FileRules;
 }
 
 export interface ListedProject extends Project {
   readonly createdAt: Date;
 }
 
-/** Whether a project has files. */
-export type HasFiles = (project: Project, signal: AbortSignal) => Promise<boolean>;
+interface ProjectRow {
+  readonly rules: string;
+  readonly version: number;
+  readonly created: number;
+}
 
 interface CachedProject {
   readonly project: Project;
@@ -41,7 +48,7 @@ export class Projects {
   readonly #limit: AccountQuota | null;
   readonly #known = new LRUCache<string, CachedProject>({ ...upTo(cachedProjects) });
   readonly #freshness: Freshness;
-  #hasFiles: HasFiles;
+  #files: ProjectFiles;
 
   /**
    * @param args.maxProjects most projects of an account; absent: no limit
@@ -73,11 +80,7 @@ export class Projects {
       announcedFor,
       otherwiseFor: singleWriter ? Number.POSITIVE_INFINITY : alwaysFor,
     });
-    this.#hasFiles = async ({ ownerId, slug }, signal) => {
-      const sql = `SELECT 1 FROM ${database}.cloud_files
-        WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)} LIMIT 1`;
-      return (await db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
-    };
+    this.#files = new TableFiles(db, database);
   }
 
   async find(ownerId: string, slug: string, signal: AbortSignal): Promise<Project | null> {
@@ -86,9 +89,35 @@ export class Projects {
       return cached.project;
     const project = { id: uuidV5(ownerId, slug), ownerId, slug };
     const read = this.#freshness.begin();
-    const sql = `SELECT id FROM ${this.#table} WHERE id = ${textLiteral(project.id)} LIMIT 1`;
-    const rows = await this.#db.rows({ sql, signal });
-    return rows.length === 0 ? null : this.#keep(project, read);
+    const row = await this.#newest(project.id, signal);
+    if (row === undefined) return null;
+    const { rules } = row;
+    return this.#keep(rules ? { ...project, fileRules: JSON.parse(rules) as FileRules } : project, read);
+  }
+
+  /**
+   * Stores the rules of the project's files. Other processes may still use the ones before until their cached copy
+   * expires. @param rules null: removes them
+   */
+  async setFileRules(
+    { id, ownerId, slug }: Project,
+    rules: FileRules | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const before = await this.#newest(id, signal);
+    const made = timestampText(new Date(before?.created ?? Date.now()));
+    const text = rules === null ? '' : JSON.stringify(rules);
+    const lines = rowLine([id, ownerId, slug, made, (before?.version ?? 0) + 1, text]);
+    await this.#db.insert({ table: this.#table, columns: [...columns, 'file_rules'], lines, signal });
+    this.#known.delete(cacheKey(ownerId, slug));
+    await this.#freshness.changed(id);
+  }
+
+  async #newest(id: string, signal: AbortSignal): Promise<ProjectRow | undefined> {
+    const sql = `SELECT file_rules AS rules, toFloat64(version) AS version,
+      toFloat64(toUnixTimestamp64Milli(created_at)) AS created
+      FROM ${this.#table} WHERE id = ${textLiteral(id)} ORDER BY version DESC LIMIT 1`;
+    return (await this.#db.rows<ProjectRow>({ sql, signal }))[0];
   }
 
   /**
@@ -142,14 +171,18 @@ export class Projects {
     await this.#freshness.changed(id);
   }
 
-  /** Whether the project has files, in their table or in the write-ahead log of the service that stores them. */
-  hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
-    return this.#hasFiles(project, signal);
+  /** Files in their table, and in the write-ahead log of the service that stores them. */
+  get files(): ProjectFiles {
+    return this.#files;
+  }
+
+  async hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
+    return (await this.#files.newest(project, 1, signal)).length > 0;
   }
 
   /** Called once by a service that has rows of files in a write-ahead log. */
-  askForFiles(hasFiles: HasFiles): void {
-    this.#hasFiles = hasFiles;
+  askForFiles(files: ProjectFiles): void {
+    this.#files = files;
   }
 
   #keep(project: Project, read: ReadMoment): Project {

@@ -47,14 +47,22 @@ export interface Grants {
   /** Slugs, in any of the projects. */
   readonly spaces?: readonly string[];
   readonly may?: readonly Grant[];
-  /** Safe to publish in a web page: the token reaches only records of spaces with rules (docs/security.md). */
+  /** Safe to publish in a web page: the token reaches only records and files that rules allow (docs/security.md). */
   readonly publishable?: true;
   /** Origins of the pages that may use a publishable token; `*`: any. */
   readonly origins?: readonly string[];
 }
 
-/** The grants that rules of a space apply to for a publishable token. */
+/** The grants that rules of a space apply to. */
 export const ruledGrants = ['find', 'insert', 'update', 'delete'] as const satisfies readonly Grant[];
+/** The grants that rules of files apply to. */
+export const ruledFileGrants = [
+  'files:read',
+  'files:write',
+  'files:delete',
+] as const satisfies readonly Grant[];
+
+const publishableGrants: readonly Grant[] = [...ruledGrants, ...ruledFileGrants];
 
 /** Where an operation is: in all projects, in a project, or in a record space of it. */
 export interface GrantPlace {
@@ -71,14 +79,14 @@ const mostNames = 100;
 export function lackOf(grants: Grants, { grant, touches }: Need, place: GrantPlace): string | null {
   const { projects, may, publishable } = grants;
   const { project } = place;
-  if (publishable && !(ruledGrants as readonly Grant[]).includes(grant))
-    return lacking(grant, ': a publishable token is for records');
+  if (publishable && !publishableGrants.includes(grant))
+    return lacking(grant, ': a publishable token is for records and files');
   if (may?.includes(grant) === false) return lacking(grant, '');
   if (projects !== undefined && project === undefined && touches !== 'named space')
     return lacking(grant, ' for all projects');
   if (projects !== undefined && project !== undefined && !projects.includes(project))
     return lacking(grant, ` in the project ${project}`);
-  const outside = grants.spaces === undefined ? null : outsideOf(grants, touches, place);
+  const outside = grants.spaces === undefined ? null : outsideOf(grants, { grant, touches }, place);
   return outside === null ? null : lacking(grant, outside);
 }
 
@@ -89,7 +97,7 @@ function lacking(grant: Grant, where: string): string {
 /** What `spaces` of a token doesn't cover, in words; null: it covers everything that the operation touches. */
 function outsideOf(
   { spaces = [], may, publishable }: Grants,
-  touches: TouchedSpaces,
+  { grant, touches }: Need,
   { space }: GrantPlace,
 ): string | null {
   switch (touches) {
@@ -100,7 +108,9 @@ function outsideOf(
       return null;
     case 'beside spaces':
       // such a token covers nothing else unless `may` lists it
-      return may === undefined && !publishable ? ' beside its record spaces' : null;
+      return may === undefined && (!publishable || grant.startsWith('files:'))
+        ? ' beside its record spaces'
+        : null;
     default:
       return ' for all record spaces';
   }
@@ -153,7 +163,7 @@ function isOrigin(text: string): boolean {
 
 /** The grants as part of a sentence: "may read records in orders of shop". */
 export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
-  const all = origins === undefined ? 'do everything' : 'find and change records';
+  const all = origins === undefined ? 'do everything' : 'find and change records and files';
   const lacked = grantNames.filter((grant) => may?.includes(grant) === false);
   const what =
     may === undefined

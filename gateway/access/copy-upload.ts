@@ -1,5 +1,5 @@
 import { assertBackup } from '#auth/authenticate.ts';
-import { invalidOptions, linkRefused, uploadConflict } from '#kernel/errors/catalogue.ts';
+import { invalidOptions, linkRefused, notAllowed, uploadConflict } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { isStoredName } from '#objects/file-key.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
@@ -46,7 +46,8 @@ export function readCopy({ query, params }: HttpRequest): CopyProperties | null 
 }
 
 /** Throws 403 unless the sender may choose the name of a file. */
-export function assertMayCopy({ link, grants }: UploadGrant, project: string): void {
+export function assertMayCopy({ link, grants, bound }: UploadGrant, project: string): void {
+  if (bound !== undefined) throw notAllowed('Rules of files allow no copies');
   if (link !== undefined) throw linkRefused('The link only takes new files');
   assertBackup(grants, 'beside spaces', { project });
 }

@@ -1,13 +1,19 @@
-import type { Authenticate } from '#auth/authenticate.ts';
+import type { Authenticate, Principal } from '#auth/authenticate.ts';
+import type { FileSenders } from '#auth/file-senders.ts';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
+import { isOfTypes } from '#catalogue/file-rules/upload-limits.ts';
 import { linkRefused, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import type { Grants } from '#kernel/grants.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
+import type { FileDraft } from '../files/file-draft.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
+import { assertMayUpload, maxBytesFor } from './bound-files.ts';
 
 export interface UploadAccessDeps {
   readonly authenticate: Authenticate;
   readonly uploadLinks: UploadLinks;
+  readonly boundAs: FileSenders['boundAs'];
   readonly maxUploadBytes: number;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -20,6 +26,8 @@ export interface UploadGrant {
   readonly link?: UploadLink;
   /** The grants of the token; absent: all. */
   readonly grants?: Grants | undefined;
+  /** Rules bind the upload. */
+  readonly bound?: BoundSender | undefined;
 }
 
 /** The right to upload: with a token, or by a link. */
@@ -34,27 +42,33 @@ export class UploadAccess {
 
   /** Authorizes a request that begins an upload, and counts it as a use of its link. Throws 401 or 403. */
   async begin(request: HttpRequest, projectSlug: string): Promise<UploadGrant> {
-    const { authenticate, uploadLinks, maxUploadBytes } = this.#deps;
+    const { authenticate, uploadLinks, boundAs, maxUploadBytes } = this.#deps;
     const value = parameter(request, 'link');
     if (value === undefined) {
-      const { userId, grants } = await authenticate(request);
-      return { userId, maxBytes: maxUploadBytes, grants };
+      const { userId, grants, bound } = await authenticate(request);
+      return { userId, maxBytes: maxBytesFor(bound, maxUploadBytes), grants, bound };
     }
     const link = await uploadLinks.read(value, projectSlug);
-    const maxBytes = Math.min(link.maxBytes, maxUploadBytes);
-    request.body.identify(link.ownerId);
+    const { ownerId, user } = link;
+    request.body.identify(ownerId);
+    const bound = user === undefined ? undefined : await boundAs(ownerId, projectSlug, user, request.signal);
+    const maxBytes = Math.min(link.maxBytes, maxBytesFor(bound, maxUploadBytes));
     await uploadLinks.use(link);
     this.#used.set(request, link);
-    return { userId: link.ownerId, maxBytes, link };
+    return { userId: ownerId, maxBytes, link, bound };
   }
 
-  /** The owner of an upload under way. The link that began it may have expired. */
-  async ownerOfUpload(request: HttpRequest, projectSlug: string, name: string): Promise<string> {
+  /** The account of an upload under way, and who sends more of it. The link that began it may have expired. */
+  async senderOfUpload(
+    request: HttpRequest,
+    projectSlug: string,
+    name: string,
+  ): Promise<Pick<Principal, 'userId' | 'bound'>> {
     const value = parameter(request, 'upload');
-    if (value === undefined) return (await this.#deps.authenticate(request)).userId;
-    const ownerId = await this.#deps.uploadLinks.readUpload(value, projectSlug, name);
-    request.body.identify(ownerId);
-    return ownerId;
+    if (value === undefined) return this.#deps.authenticate(request);
+    const userId = await this.#deps.uploadLinks.readUpload(value, projectSlug, name);
+    request.body.identify(userId);
+    return { userId };
   }
 
   /** The query of an upload's address, with which a client without a token can continue it. */
@@ -86,11 +100,13 @@ export class UploadAccess {
 }
 
 /** Throws 413 or 403 for a file that the grant does not allow. @param bytes its size, as far as it is known */
-export function assertFits({ maxBytes, link }: UploadGrant, contentType: string, bytes: number): void {
+export function assertFits({ maxBytes, link, bound }: UploadGrant, draft: FileDraft, bytes: number): void {
   if (bytes > maxBytes) throw payloadTooLarge(maxBytes, 'File');
+  const { contentType } = draft;
   const { type = '' } = link ?? {};
-  const fits = type.endsWith('/') ? contentType.startsWith(type) : type === '' || contentType === type;
-  if (!fits) throw linkRefused(`The link takes files of type ${type}, not ${contentType}`);
+  if (type !== '' && !isOfTypes([type], contentType))
+    throw linkRefused(`The link takes files of type ${type}, not ${contentType}`);
+  if (bound !== undefined) assertMayUpload(bound, draft, undefined);
 }
 
 function parameter({ query }: HttpRequest, wanted: string): string | undefined {

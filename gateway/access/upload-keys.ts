@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LockRefused, type Locks } from '#coordination/redis/process-lock.ts';
 import { idempotencyKeyInUse, idempotencyKeyReused, unavailable } from '#kernel/errors/catalogue.ts';
 import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/key-lifetime.ts';
+import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readIdempotencyKey } from '#server/http/idempotency-key.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -48,14 +49,16 @@ export class UploadKeys {
    */
   async use<Result>(
     request: HttpRequest,
-    { userId: ownerId, link }: Pick<UploadGrant, 'userId' | 'link'>,
+    { userId: ownerId, link, bound }: Pick<UploadGrant, 'userId' | 'link' | 'bound'>,
     work: (upload: RepeatedUpload | null) => Promise<Result>,
     copy: CopyProperties | null = null,
   ): Promise<Result> {
     const key = readIdempotencyKey(request);
     if (copy === null && key === undefined) return work(null);
-    // each link has its own keys
-    const hash = copy === null ? hashOfTexts(ownerId, link?.id ?? '', key ?? '') : hashOfTexts(copy.name);
+    // each link has its own keys, and so has each user, and each address of strangers
+    const sender = bound && (bound.user === null ? addressOwner(request.address) : `user ${bound.user}`);
+    const whose = sender === undefined ? [ownerId, link?.id ?? ''] : [ownerId, link?.id ?? '', sender];
+    const hash = copy === null ? hashOfTexts(...whose, key ?? '') : hashOfTexts(copy.name);
     const lock = this.#deps.locks(`upload:${hash}`, lockTimes);
     const { cloudFiles } = this.#deps;
     try {

@@ -5,7 +5,10 @@ export interface CloudFile {
   /** Unique; the last segment of the file's address. */
   readonly name: string;
   readonly originalName: string;
+  /** The account. */
   readonly ownerId: string;
+  /** Id of the user for whom it was uploaded, for rules; absent: none. No answer has it. */
+  readonly owner?: string | undefined;
   readonly projectSlug: string;
   readonly objectKey: string;
   readonly contentType: string;

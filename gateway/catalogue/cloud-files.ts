@@ -9,7 +9,7 @@ import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
-import { FileStatements } from './file-statements.ts';
+import { type DigestQuery, FileStatements } from './file-statements.ts';
 import { NameBatcher } from './name-batcher.ts';
 
 export interface CloudFiles {
@@ -32,10 +32,7 @@ export interface CloudFiles {
   /** Number of files that match the query. */
   count(query: FileQuery, signal: AbortSignal): Promise<number>;
   /** Any file of a project with this SHA-256. */
-  findByDigest(
-    file: Pick<CloudFile, 'ownerId' | 'projectSlug'> & { readonly sha256: string },
-    signal: AbortSignal,
-  ): Promise<CloudFile | null>;
+  findByDigest(query: DigestQuery, signal: AbortSignal): Promise<CloudFile | null>;
   /** Number and total size of an account's files with durable rows. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /**
@@ -117,10 +114,10 @@ export function createCloudFiles({
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
     list(query, signal) {
       const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
-      return listFiles({ db, table: list, home, filesOf }, query, signal);
+      return listFiles({ db, table: list, files: table, home, filesOf }, query, signal);
     },
-    count: (query, signal) => countFiles({ db, table: list, home }, query, signal),
-    findByDigest: (file, signal) => statements.byDigest(file, signal),
+    count: (query, signal) => countFiles({ db, table: list, files: table, home }, query, signal),
+    findByDigest: (query, signal) => statements.byDigest(query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
     remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };

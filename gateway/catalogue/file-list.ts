@@ -1,3 +1,5 @@
+import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
+import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
@@ -12,6 +14,7 @@ export const fileListColumns = [
   'name',
   'original_name',
   'content_type',
+  'owner',
 ] as const;
 
 /** A query for files of a project, newest first by default. */
@@ -31,12 +34,22 @@ export interface FileQuery {
   /** Created at or after, and at or before. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
+  /** By rules, without variables. */
+  readonly condition?: FileCondition | undefined;
 }
 
 export interface FileCursor {
   readonly createdAt: Date;
   readonly id: string;
   readonly originalName: string;
+}
+
+/** The list, and the table of the files themselves. */
+interface ListTables {
+  readonly db: Database;
+  readonly table: string;
+  readonly files: string;
+  readonly home: string;
 }
 
 interface ListedFile {
@@ -54,23 +67,20 @@ interface ListedFile {
  * @param args.filesOf finds the stored files among the names
  */
 export async function listFiles(
-  args: {
-    readonly db: Database;
-    readonly table: string;
-    readonly home: string;
+  args: ListTables & {
     readonly filesOf: (names: readonly string[]) => Promise<ReadonlyMap<string, CloudFile>>;
   },
   query: FileQuery,
   signal: AbortSignal,
 ): Promise<readonly CloudFile[]> {
-  const { db, table, home, filesOf } = args;
+  const { db, table, home, filesOf, files } = args;
   const { ownerId: account, limit } = query;
   const page = new Map<string, CloudFile>();
   for (let { after } = query; page.size < limit; ) {
     const order = orderSql(query, after);
     const sql = `SELECT name, id, original_name AS originalName,
       toFloat64(toUnixTimestamp64Milli(created_at)) AS created
-      FROM ${table} WHERE ${[...conditionsSql(query), ...order.conditions].join(' AND ')}
+      FROM ${table} WHERE ${[...conditionsSql(query, { table, files }), ...order.conditions].join(' AND ')}
       ORDER BY ${order.by} LIMIT ${limit}`;
     const entries = await db.rows<ListedFile>({ sql, signal, home, account });
     const stored = await filesOf(entries.map(({ name }) => name));
@@ -87,11 +97,12 @@ export async function listFiles(
 
 /** Number of matching files on all pages; may include a few that are not stored. */
 export async function countFiles(
-  { db, table, home }: { readonly db: Database; readonly table: string; readonly home: string },
+  { db, table, home, files }: ListTables,
   query: FileQuery,
   signal: AbortSignal,
 ): Promise<number> {
-  const sql = `SELECT toFloat64(uniqExact(id)) AS files FROM ${table} WHERE ${conditionsSql(query).join(' AND ')}`;
+  const sql = `SELECT toFloat64(uniqExact(id)) AS files FROM ${table}
+    WHERE ${conditionsSql(query, { table, files }).join(' AND ')}`;
   const [row] = await db.rows<{ files: number }>({ sql, signal, home, account: query.ownerId });
   return row?.files ?? 0;
 }
@@ -119,8 +130,18 @@ function orderSql(
   return { by: by('created_at'), conditions };
 }
 
-function conditionsSql({ ownerId, projectSlug, name, type, from, to }: FileQuery): string[] {
+function conditionsSql(
+  { ownerId, projectSlug, name, type, from, to, condition }: FileQuery,
+  { table, files }: Pick<ListTables, 'table' | 'files'>,
+): string[] {
   const conditions = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
+  if (condition !== undefined) {
+    // only the files themselves have sizes
+    const names = `SELECT name FROM ${table} WHERE ${conditions.join(' AND ')}`;
+    const sizeSql = (comparison: string): string =>
+      `name IN (SELECT name FROM ${files} WHERE name IN (${names}) AND ${comparison})`;
+    conditions.push(`(${conditionSql(condition, sizeSql)})`);
+  }
   if (from !== undefined) conditions.push(`created_at >= ${timeLiteral(from)}`);
   if (to !== undefined) conditions.push(`created_at <= ${timeLiteral(to)}`);
   if (type !== undefined) {

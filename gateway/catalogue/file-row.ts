@@ -16,7 +16,11 @@ export const fileColumns = [
   'created_at',
   'updated_at',
   'sha256',
+  'owner',
 ] as const;
+
+/** Columns of the first version. */
+const oldestColumns = fileColumns.length - 2;
 
 /** A file as rows for the tables. */
 export interface FileRow {
@@ -41,6 +45,7 @@ export function fileRow(file: CloudFile): FileRow {
     timestampText(file.createdAt),
     timestampText(file.updatedAt),
     file.sha256 ?? '',
+    file.owner ?? '',
   ];
   return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
@@ -49,8 +54,8 @@ export function fileRow(file: CloudFile): FileRow {
 export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
-  // written by a version without digests
-  if (values.length === fileColumns.length - 1) values.push('');
+  // written by a version without owners, or without digests
+  while (values.length >= oldestColumns && values.length < fileColumns.length) values.push('');
   if (values.length !== fileColumns.length || typeof name !== 'string') {
     throw new Error('the write-ahead log of files has a row of an unknown format');
   }

@@ -1,3 +1,5 @@
+import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
+import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import type { CloudFile, StorageUse } from './cloud-file.ts';
@@ -5,7 +7,7 @@ import { fileListColumns, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
-const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256,
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner,
   toFloat64(size) AS bytes, crc32,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
@@ -18,10 +20,18 @@ interface Row {
   object_key: string;
   content_type: string;
   sha256: string;
+  owner: string;
   bytes: number;
   crc32: number;
   created: number;
   updated: number;
+}
+
+/** A query for a file of a project. */
+export interface DigestQuery extends Pick<CloudFile, 'ownerId' | 'projectSlug'> {
+  readonly sha256: string;
+  /** By rules, without variables. */
+  readonly condition?: FileCondition | undefined;
 }
 
 /** Otherwise a DELETE is a mutation, which waits for merges. */
@@ -82,11 +92,12 @@ export class FileStatements {
   }
 
   async byDigest(
-    { ownerId, projectSlug, sha256 }: { ownerId: string; projectSlug: string; sha256: string },
+    { ownerId, projectSlug, sha256, condition }: DigestQuery,
     signal: AbortSignal,
   ): Promise<CloudFile | null> {
     const sql = `SELECT ${selection} FROM ${this.table} WHERE sha256 = ${textLiteral(sha256)}
-      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)} LIMIT 1`;
+      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
+      ${condition === undefined ? '' : `AND (${conditionSql(condition)})`} LIMIT 1`;
     const [row] = await this.#db.rows<Row>({ sql, signal, home: this.home, account: ownerId });
     return row === undefined ? null : fileOf(row);
   }
@@ -153,6 +164,7 @@ function fileOf(row: Row): CloudFile {
     size: row.bytes,
     crc32: row.crc32,
     ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
+    ...(row.owner === '' ? {} : { owner: row.owner }),
     createdAt: new Date(row.created),
     updatedAt: new Date(row.updated),
   };

@@ -19,8 +19,9 @@ export function draftFile(
     id,
     deploymentId,
     ownerId,
+    owner,
     projectSlug,
-  }: Pick<FileDraft, 'id' | 'ownerId' | 'projectSlug'> & { readonly deploymentId: string },
+  }: Pick<FileDraft, 'id' | 'ownerId' | 'owner' | 'projectSlug'> & { readonly deploymentId: string },
 ): FileDraft {
   const originalName = checkOriginalName(sent.fileName);
   const name = sent.name ?? storedName(id, originalName);
@@ -30,6 +31,7 @@ export function draftFile(
     name,
     originalName,
     ownerId,
+    ...(owner === undefined ? {} : { owner }),
     projectSlug,
     objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
     contentType,

@@ -1,5 +1,7 @@
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 
+type Described = Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'owner' | 'projectSlug'>;
+
 /** S3 limits all metadata to 2 KB. */
 const maxNameBytes = 1024;
 
@@ -7,14 +9,13 @@ const maxNameBytes = 1024;
  * Metadata of an object, from which its row can be made again. Values are ASCII, because S3 sends them as headers.
  * A name that is too long loses its end.
  */
-export function objectMetadata(
-  file: Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'>,
-): Record<string, string> {
+export function objectMetadata(file: Described): Record<string, string> {
   return {
     'file-id': file.id,
     'original-name': encodedStart(file.originalName, maxNameBytes),
     'owner-id': file.ownerId,
     'project-slug': file.projectSlug,
+    ...(file.owner === undefined ? {} : { owner: file.owner }),
   };
 }
 
@@ -30,17 +31,19 @@ function encodedStart(text: string, limit: number): string {
 }
 
 /** The values that `objectMetadata` wrote; null when some are missing, because the object is not ours. */
-export function readObjectMetadata(
-  metadata: Readonly<Record<string, string>>,
-): Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'> | null {
+export function readObjectMetadata(metadata: Readonly<Record<string, string>>): Described | null {
   const id = metadata['file-id'];
   const name = metadata['original-name'];
   const ownerId = metadata['owner-id'];
   const projectSlug = metadata['project-slug'];
   if (id === undefined || name === undefined || ownerId === undefined || projectSlug === undefined)
     return null;
+  const { owner } = metadata;
   try {
-    return { id, originalName: decodeURIComponent(name), ownerId, projectSlug };
+    return {
+      ...{ id, originalName: decodeURIComponent(name), ownerId, projectSlug },
+      ...(owner === undefined ? {} : { owner }),
+    };
   } catch {
     // the name was encoded by another program
     return null;

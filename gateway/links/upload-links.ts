@@ -9,6 +9,8 @@ export interface UploadLink {
   readonly id: string;
   readonly ownerId: string;
   readonly projectSlug: string;
+  /** For uploads that rules bind, the user, or null for a stranger. */
+  readonly user?: string | null;
   /** Seconds since 1970. */
   readonly expires: number;
   readonly maxBytes: number;

@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { isStoredName } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { Handler } from '#server/http/http-types.ts';
@@ -40,10 +41,13 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  */
 function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {
-    const { userId } = await authenticate(request);
+    const { userId, bound } = await authenticate(request);
+    // what is deleted has to be readable, too
+    const mayDelete = touchable(bound, 'read', 'delete');
     const { project, name = '' } = request.params;
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
-    if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
+    if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayDelete(file))
+      throw fileNotFound();
     assertPreconditions((name) => request.header(name), validatorsOf(file));
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);

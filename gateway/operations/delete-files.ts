@@ -1,3 +1,4 @@
+import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
 import { isStoredName } from '#objects/file-key.ts';
@@ -72,7 +73,8 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {
     const project = readProjectSlug(request);
-    const { userId } = await authenticate(request);
+    const { userId, bound } = await authenticate(request);
+    const mayDelete = touchable(bound, 'read', 'delete');
     const names = readNames(await readJson(request, maxBodyBytes));
     const failed: Failure[] = [];
     const missing = (name: string): void => {
@@ -81,7 +83,7 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: Delete
     const find = (name: string) => (isStoredName(name) ? cloudFiles.findByName(name, request.signal) : null);
     const files: CloudFile[] = [];
     for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
-      if (file?.projectSlug === project && file.ownerId === userId) files.push(file);
+      if (file?.projectSlug === project && file.ownerId === userId && mayDelete(file)) files.push(file);
       else missing(names[index] as string);
     }
     // the deletion completes even if the client disconnects

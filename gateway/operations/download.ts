@@ -1,4 +1,6 @@
-import type { Authenticate } from '#auth/authenticate.ts';
+import type { Authenticate, Principal } from '#auth/authenticate.ts';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
+import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
@@ -42,6 +44,8 @@ interface Reader {
   readonly linked: boolean;
   /** The account of its token; null: no token is needed. */
   readonly userId: string | null;
+  /** Rules bind it. */
+  readonly bound: BoundSender | undefined;
 }
 
 /** The bytes of a range; null: of the whole file. */
@@ -109,8 +113,10 @@ export const download: OperationDefinition<DownloadDeps> = {
 export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(isLinked(deps, request), (linked) =>
-      continueWith(identify(deps, request, linked), (userId) => {
-        const reader = { linked, userId };
+      continueWith(identify(deps, request, linked), (principal) => {
+        const { userId = null, bound } = principal ?? {};
+        requiredFor(bound, 'read');
+        const reader = { linked, userId, bound };
         const cached = deps.smallFiles.get(request.params.name ?? '');
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
@@ -162,10 +168,15 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
   return { file, etag, lastModified, copyHeaders, headers };
 }
 
-function answer(request: HttpRequest, served: ServedFile, { linked }: Reader, bytes: BytesOf): HttpResponse {
+function answer(
+  request: HttpRequest,
+  served: ServedFile,
+  { linked, bound }: Reader,
+  bytes: BytesOf,
+): HttpResponse {
   const { size } = served.file;
   const header = (name: string) => request.header(name);
-  const own = linked ? { 'cache-control': privateCaching } : undefined;
+  const own = linked || bound !== undefined ? { 'cache-control': privateCaching } : undefined;
   // RFC 9110 section 13.2.2: preconditions come before Range
   assertPreconditions(header, served, true);
   if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };
@@ -236,18 +247,19 @@ function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Prom
   });
 }
 
-/** The account of the token; null: no token is needed. Throws 401 for an invalid token. */
+/** The sender by its token; null: no token is needed. Throws 401 for an invalid token. */
 function identify(
   { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,
   linked: boolean,
-): string | null | Promise<string | null> {
+): Principal | null | Promise<Principal | null> {
   const identified = !linked && (fileLinks === 'private' || request.header('authorization') !== undefined);
-  return identified ? continueWith(authenticate(request), ({ userId }) => userId) : null;
+  return identified ? authenticate(request) : null;
 }
 
-/** Throws 404 for another account's file, as for a missing one. */
-function assertMayRead(file: CloudFile, { params }: HttpRequest, { userId }: Reader): void {
+/** Throws 404 for a file of another account, or one that rules do not show, as for a missing one. */
+function assertMayRead(file: CloudFile, { params }: HttpRequest, { userId, bound }: Reader): void {
   if (file.projectSlug !== params.project || (userId !== null && userId !== file.ownerId))
     throw fileNotFound();
+  if (bound !== undefined && !touchable(bound, 'read')(file)) throw fileNotFound();
 }

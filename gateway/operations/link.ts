@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { dateTime, exactObject, named } from '#kernel/json/schema.ts';
 import { isStoredName } from '#objects/file-key.ts';
@@ -59,11 +60,13 @@ export const link: OperationDefinition<LinkDeps> = {
 /** POST /_f_/{project_slug}/{name}/link: an address that opens the file without a token until it expires. */
 export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: LinkDeps): Handler {
   return async (request) => {
-    const { userId } = await authenticate(request);
+    const { userId, bound } = await authenticate(request);
+    const mayRead = touchable(bound, 'read');
     const lifetime = readLifetime(await readJson(request, maxBodyBytes));
     const { project, name = '' } = request.params;
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
-    if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
+    if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayRead(file))
+      throw fileNotFound();
     const expires = new Date(Math.ceil(Date.now() / 1000 + lifetime) * 1000);
     const link = `${downloadUrl(file)}?${await links.sign(file, expires)}`;
     return noStoreJson({ link, expiresAt: expires.toISOString() });

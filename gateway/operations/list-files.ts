@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import { invalidCondition, noSuchProject } from '#kernel/errors/catalogue.ts';
 import { arrayOf, count, exactObject, named } from '#kernel/json/schema.ts';
@@ -93,16 +94,17 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
 /** GET /_f_/{project_slug}: a page of the files of a project, newest first unless the query says otherwise. */
 function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
   return async (request) => {
-    const { userId: ownerId } = await authenticate(request);
+    const { userId: ownerId, bound } = await authenticate(request);
+    const condition = requiredFor(bound, 'list');
     const { signal } = request;
     const projectSlug = readProjectSlug(request);
     const { counts, sha256, ...filter } = readQuery(request.query);
     if (sha256 !== undefined) {
-      const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256 }, signal);
+      const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256, condition }, signal);
       if (file === null) throw fileNotFound();
       return noStoreJson({ files: [cloudFileJson(file, fileUrl(file))], next: null });
     }
-    const query = { ...filter, ownerId, projectSlug };
+    const query = { ...filter, ownerId, projectSlug, condition };
     // read one more than the limit, to know whether there is another page
     const [found, count] = await Promise.all([
       cloudFiles.list({ ...query, limit: query.limit + 1 }, signal),
@@ -121,7 +123,7 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
   };
 }
 
-type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug'> & {
+type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug' | 'condition'> & {
   readonly counts: boolean;
   readonly sha256: string | undefined;
 };

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
+import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#objects/file-key.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
@@ -63,14 +65,21 @@ function putFileOperation(deps: UploadDeps): Handler {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
     if (copy !== null) assertMayCopy(grant, projectSlug);
-    const { userId } = grant;
-    await checkPreconditions(deps, request, { userId, projectSlug });
+    const { userId, bound } = grant;
+    const owner = bound?.user ?? undefined;
+    await checkPreconditions(deps, request, { userId, projectSlug, bound });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
         { fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
-        { id: keyed?.id ?? randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
+        {
+          id: keyed?.id ?? randomUUID(),
+          deploymentId: deps.deploymentId,
+          ownerId: userId,
+          owner,
+          projectSlug,
+        },
       );
-      assertFits(grant, draft.contentType, length);
+      assertFits(grant, draft, length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const received = await receiveBody({
         body,
@@ -87,7 +96,8 @@ function putFileOperation(deps: UploadDeps): Handler {
           return plainReader(object, checksums);
         },
       });
-      return storeFile(deps, request, { received, draft, onCleanup, keyed, createdAt: copy?.createdAt });
+      const file = { received, draft, onCleanup, keyed, bound, createdAt: copy?.createdAt };
+      return storeFile(deps, request, file);
     };
     return deps.keys.use(request, grant, store, copy);
   });
@@ -97,13 +107,21 @@ function putFileOperation(deps: UploadDeps): Handler {
 async function checkPreconditions(
   { cloudFiles }: Pick<UploadDeps, 'cloudFiles'>,
   request: HttpRequest,
-  { userId, projectSlug }: { readonly userId: string; readonly projectSlug: string },
+  {
+    userId,
+    projectSlug,
+    bound,
+  }: { readonly userId: string; readonly projectSlug: string; readonly bound: BoundSender | undefined },
 ): Promise<void> {
   const header = (name: string) => request.header(name);
   if (!hasPreconditions(header)) return;
   const { name = '' } = request.params;
   const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
-  const isOwn = file !== null && file.ownerId === userId && file.projectSlug === projectSlug;
+  const isOwn =
+    file !== null &&
+    file.ownerId === userId &&
+    file.projectSlug === projectSlug &&
+    touchable(bound, 'read')(file);
   assertPreconditions(header, isOwn ? validatorsOf(file) : null);
 }
 

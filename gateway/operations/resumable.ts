@@ -61,19 +61,23 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const first = isFinal ? null : firstChunk(request, length, { isDraft, most: resumable.maxUploadBytes });
     const chunk = first && { ...first, isLast };
     const grant = await access.begin(request, projectSlug);
-    const { userId: ownerId, maxBytes, link } = grant;
+    const { userId: ownerId, maxBytes, link, bound } = grant;
     if (link !== undefined && concat !== undefined)
       throw invalidHeader(['The header Upload-Concat needs a token: a link allows no partial uploads']);
+    if (bound !== undefined && concat !== undefined)
+      throw invalidHeader(['The header Upload-Concat is not for uploads under rules']);
     // the same parts give the same id, so that a repeated request continues the file
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
     const { deploymentId } = resumable;
-    const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
+    const owner = bound?.user ?? undefined;
+    const file = draftFile(sent, { id, deploymentId, ownerId, owner, projectSlug });
     if (isFinal) {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
       return answer(201, joined, deps, { location: addressOf(file) });
     }
-    assertFits(grant, file.contentType, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
-    const more = { length, ...(concat && { concat }), ...(link && { maxBytes }) };
+    assertFits(grant, file, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
+    const limits = { ...((link || bound) && { maxBytes }), ...(bound && { bound: true as const }) };
+    const more = { length, ...(concat && { concat }), ...limits };
     const progress = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);
     const location = addressOf(file) + (await access.addressQuery(grant, file.name));
     const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
@@ -114,7 +118,7 @@ function firstChunk(
 
 /** PATCH /_f_/{project_slug}/resumable/{name} */
 export function appendOperation(deps: ResumableDeps): Handler {
-  const { access, resumable } = deps;
+  const { resumable } = deps;
   return inProtocol(deps, async (request, isDraft) => {
     if (isDraft) requirePartialType(request);
     else requireChunkType(request);
@@ -128,7 +132,7 @@ export function appendOperation(deps: ResumableDeps): Handler {
     if (Math.max(length ?? 0, end) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     const check = readChunkCheck(request);
     const reprDigest = readReprDigest(request);
-    const upload = await readUploadReference(access, request);
+    const upload = await readUploadReference(deps, request);
     const { body, signal } = request;
     const chunk = { body, check, isLast };
     const progress = await resumable.append(upload, { offset, length, reprDigest, signal, ...chunk });
@@ -140,9 +144,9 @@ export function appendOperation(deps: ResumableDeps): Handler {
 
 /** HEAD /_f_/{project_slug}/resumable/{name}: the offset of the upload. */
 export function uploadOffsetOperation(deps: ResumableDeps): Handler {
-  const { access, resumable } = deps;
+  const { resumable } = deps;
   return inProtocol(deps, async (request, isDraft) => {
-    const progress = await resumable.find(await readUploadReference(access, request), request.signal);
+    const progress = await resumable.find(await readUploadReference(deps, request), request.signal);
     const headers = progress.file === null ? stateHeaders(progress.state) : fileHeaders(progress.file);
     return answer(isDraft ? 204 : 200, progress, deps, headers);
   });
@@ -150,21 +154,21 @@ export function uploadOffsetOperation(deps: ResumableDeps): Handler {
 
 /** GET /_f_/{project_slug}/resumable/{name}: the file of a complete upload. */
 export function uploadStateOperation(deps: ResumableDeps): Handler {
-  const { access, resumable } = deps;
+  const { resumable } = deps;
   const offset = uploadOffsetOperation(deps);
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
-    const file = await resumable.fileOf(await readUploadReference(access, request), request.signal);
+    const file = await resumable.fileOf(await readUploadReference(deps, request), request.signal);
     return answer(200, { file }, deps, {});
   };
 }
 
 /** DELETE /_f_/{project_slug}/resumable/{name} */
 export function dropUploadOperation(deps: ResumableDeps): Handler {
-  const { access, resumable } = deps;
+  const { resumable } = deps;
   return inProtocol(deps, async (request) => {
-    await resumable.drop(await readUploadReference(access, request), request.signal);
+    await resumable.drop(await readUploadReference(deps, request), request.signal);
     return { status: 204, headers: noStore };
   });
 }
@@ -205,10 +209,17 @@ export function overriddenOperation(deps: ResumableDeps): Handler {
   });
 }
 
-async function readUploadReference(access: UploadAccess, request: HttpRequest): Promise<UploadReference> {
+/** Throws 404, as for a missing one, for an upload that rules do not leave to the sender. */
+async function readUploadReference(
+  { access, resumable }: Pick<ResumableDeps, 'access' | 'resumable'>,
+  request: HttpRequest,
+): Promise<UploadReference> {
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
-  return { ownerId: await access.ownerOfUpload(request, projectSlug, name), projectSlug, name };
+  const { userId: ownerId, bound } = await access.senderOfUpload(request, projectSlug, name);
+  const upload = { ownerId, projectSlug, name };
+  if (bound !== undefined) await resumable.assertMayContinue(upload, bound, request.signal);
+  return upload;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { count, dateTime, exactObject, named, type Schema } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
@@ -70,10 +71,13 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   const { authenticate, uploadLinks, maxUploadBytes, filesUrl } = deps;
   return async (request) => {
     const projectSlug = readProjectSlug(request);
-    const { userId: ownerId } = await authenticate(request);
+    const { userId: ownerId, bound } = await authenticate(request);
+    requiredFor(bound, 'upload');
+    // uploads by the link are bound by the rules of then
+    const sender = bound && { user: bound.user };
     const { expiresIn, ...terms } = readTerms(await readJson(request, maxBodyBytes), maxUploadBytes);
     const expires = Math.ceil(Date.now() / 1000 + expiresIn);
-    const link = `link=${await uploadLinks.sign({ ...terms, ownerId, projectSlug, expires })}`;
+    const link = `link=${await uploadLinks.sign({ ...terms, ownerId, projectSlug, expires, ...sender })}`;
     const base = filesUrl(projectSlug);
     return noStoreJson({
       form: `${base}/upload?${link}`,

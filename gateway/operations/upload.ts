@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
@@ -11,6 +12,7 @@ import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.
 import { declaredCoding } from '#server/http/content-coding.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { replayedHeader } from '#server/http/idempotency-key.ts';
+import { assertMayStore } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
@@ -145,7 +147,8 @@ interface FormUpload {
 
 async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUpload): Promise<HttpResponse> {
   const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, onCleanup, keyed } = form;
-  const { userId } = grant;
+  const { userId, bound } = grant;
+  const owner = bound?.user ?? undefined;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
   // with a key the file may be stored, and counted, already
   if (keyed === null) await deps.quota.check(userId, leastBytes, request.signal);
@@ -153,7 +156,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
   const describe = (part: FilePart): FileDraft =>
-    draftFile(part, { id, deploymentId, ownerId: userId, projectSlug });
+    draftFile(part, { id, deploymentId, ownerId: userId, owner, projectSlug });
   const received = await receiveFile({
     boundary,
     checksums,
@@ -169,12 +172,12 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     onCleanup,
     begin: async (part, signal) => {
       const draft = describe(part);
-      assertFits(grant, draft.contentType, leastBytes);
+      assertFits(grant, draft, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
-  return storeFile(deps, request, { received, draft: describe(received.part), onCleanup, keyed });
+  return storeFile(deps, request, { received, draft: describe(received.part), onCleanup, keyed, bound });
 }
 
 interface ReceivedUpload {
@@ -183,6 +186,8 @@ interface ReceivedUpload {
   readonly onCleanup: OnCleanup;
   /** Null: the request has no `Idempotency-Key` and is not a copy. */
   readonly keyed: RepeatedUpload | null;
+  /** Rules bind it. */
+  readonly bound: BoundSender | undefined;
   /** For a copy; absent: now. */
   readonly createdAt?: Date | undefined;
 }
@@ -193,7 +198,8 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, received, keyed, createdAt = new Date() } = upload;
+  const { draft, received, keyed, bound, createdAt = new Date() } = upload;
+  if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
   const rowIsOver = deps.cloudFiles.announce();

@@ -31,6 +31,7 @@ export async function receiveChunk(
   // possible
   const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
   const signal = AbortSignal.timeout(finishTimeout);
+  await ends.assertAllowed(state, signal);
   // the bytes of partial uploads are counted already
   const claimed = state.concat === 'final' ? noQuota : quota;
   const counted = await claimed.claimBytes(state.file.ownerId, most, signal);

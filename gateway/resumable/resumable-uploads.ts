@@ -1,3 +1,6 @@
+import { type BoundSender, conditionFor } from '#catalogue/file-rules/file-rules.ts';
+import { meets } from '#catalogue/file-rules/file-test.ts';
+import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import {
   finalUpload,
   notFound,
@@ -134,6 +137,18 @@ export class ResumableUploads {
       if (dropped.status === 'rejected')
         log.warn({ err: dropped.reason }, 'a partial upload is left to the janitor');
     return done;
+  }
+
+  /** Throws 403 if rules let nobody upload, and 404 unless the sender began the upload, or may read its file. */
+  async assertMayContinue(upload: UploadReference, bound: BoundSender, signal: AbortSignal): Promise<void> {
+    requiredFor(bound, 'upload');
+    const state = await this.#deps.states.load(this.#addressOf(upload), signal);
+    if (state?.bound === true && (state.file.owner ?? null) === bound.user) return;
+    const file = state === null ? await this.#stored(upload, signal) : null;
+    if (file === null) throw noUpload();
+    const condition = conditionFor(bound, 'read');
+    const isOwn = bound.user !== null && file.owner === bound.user;
+    if (!isOwn && (condition === null || meets(condition, file) !== true)) throw noUpload();
   }
 
   /** Receives more bytes. Throws 409 unless they begin at the offset of the upload. */

@@ -1,10 +1,13 @@
+import type { FileSenders } from '#auth/file-senders.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { uploadConflict } from '#kernel/errors/catalogue.ts';
 import type { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
+import { assertMayUpload } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
@@ -23,6 +26,7 @@ export interface UploadEndsDeps {
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
+  readonly boundAs: FileSenders['boundAs'];
   readonly log: Log;
 }
 
@@ -57,6 +61,7 @@ export class UploadEnds {
     const { file, written } = state;
     if (!(await lease.pin())) throw uploadConflict('Another request is completing the upload');
     const signal = AbortSignal.timeout(finishTimeout);
+    await this.assertAllowed(state, signal);
     if ((await store.head(file.objectKey, signal)) === null) {
       const writer = await store.resume(file.objectKey, objectDescription(file), written, signal);
       await writer.complete({ chunks: [], size: 0, crc32: 0 });
@@ -79,6 +84,13 @@ export class UploadEnds {
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
+      try {
+        await this.assertAllowed(state, signal);
+      } catch (error) {
+        // rules that can't be read now refuse nothing
+        if (error instanceof ApiError && error.status < 500) await this.#takeBack(state, signal);
+        throw error;
+      }
       const sha256 = await this.#digestOf(state, crc32, known);
       // the digest may have taken longer
       signal = finishDeadline();
@@ -100,6 +112,14 @@ export class UploadEnds {
       this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
     });
     return { file };
+  }
+
+  /** Throws 403 or 413 if rules of this moment do not take the file of a bound upload. */
+  async assertAllowed({ bound, file, length }: UploadState, signal: AbortSignal): Promise<void> {
+    if (bound === undefined) return;
+    const { ownerId, projectSlug, owner = null } = file;
+    const sender = await this.#deps.boundAs(ownerId, projectSlug, owner, signal);
+    assertMayUpload(sender, file, length ?? undefined);
   }
 
   /**

@@ -19,6 +19,8 @@ export interface UploadState {
   readonly length: number | null;
   /** Absent: MAX_UPLOAD_BYTES. */
   readonly maxBytes?: number;
+  /** Rules bind the upload, for the owner of its file, or for a stranger. */
+  readonly bound?: true;
   /** The size of every part but the last: part boundaries are the same in every gateway. */
   readonly partBytes: number;
   readonly written: WrittenBytes | null;

@@ -1,6 +1,8 @@
-import type { Authenticate } from '#auth/authenticate.ts';
+import type { FileSenders } from '#auth/file-senders.ts';
+import { touchable } from '#catalogue/file-rules/touchable.ts';
+import type { Projects } from '#catalogue/projects.ts';
 import type { Config } from '#kernel/config/read-config.ts';
-import { invalidSlug } from '#kernel/errors/catalogue.ts';
+import { invalidSlug, notFound } from '#kernel/errors/catalogue.ts';
 import { slugProblem } from '#kernel/ids/slug.ts';
 import { arrayOf, named, type Schema } from '#kernel/json/schema.ts';
 import type { List } from '#records/at-hand.ts';
@@ -27,7 +29,9 @@ import { isAggregation } from './file-query.ts';
 import type { FileTables } from './file-tables.ts';
 
 interface FileRouteParts {
-  readonly authenticate: Authenticate;
+  /** Binds requests by the rules of files. */
+  readonly authenticate: FileSenders['authenticate'];
+  readonly projects: Pick<Projects, 'files'>;
   readonly files: StoredFiles;
   readonly tables: FileTables;
   readonly config: Pick<Config, 'maxRecordBytes' | 'readLimits'>;
@@ -107,15 +111,20 @@ export function fileRoutes(deps: FileRouteParts): Route[] {
 }
 
 async function queryFile(
-  { authenticate, files, tables, config }: FileRouteParts,
+  { authenticate, projects, files, tables, config }: FileRouteParts,
   request: HttpRequest,
 ): Promise<HttpResponse> {
-  const { userId: ownerId, limits } = await authenticate(request);
+  const { userId: ownerId, limits, bound } = await authenticate(request);
+  const mayRead = touchable(bound, 'read');
   if (request.method === 'QUERY') requireQueryType(request);
   const { project: projectSlug = '', name = '' } = request.params;
   const problem = slugProblem('project', projectSlug);
   if (problem !== null) throw invalidSlug([problem]);
   const body = await readJson(request, config.maxRecordBytes);
+  if (bound !== undefined) {
+    const [file] = await projects.files.named({ ownerId, slug: projectSlug }, [name], request.signal);
+    if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
+  }
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
   const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);

@@ -1,6 +1,6 @@
+import { actAsUser } from '#auth/act-as-user.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { recordFlags } from '../input/record-headers.ts';
-import { actAsUser } from '../space/open-space.ts';
 
 /** Headers that identify the client and its request. */
 export const identifyingHeaders: readonly string[] = [

@@ -100,6 +100,13 @@ export class BoundSpaces {
     return ruled === null || (id !== null && user === null) ? null : this.#viewFor(space, ruled, user);
   }
 
+  /** Whether a space of users has a user. The answer is kept like those to requests for records. */
+  async hasUser({ spaceId, id }: { spaceId: string; id: string }, signal: AbortSignal): Promise<boolean> {
+    const { spaces } = this.#deps;
+    const users = spaces.findKnown(spaceId) ?? (await spaces.find(spaceId, signal));
+    return users !== null && (await this.#userBy(users, id, { signal })) !== null;
+  }
+
   /** Null: the space has no rules. */
   #ruledBy(space: RecordSpace): RuledSpace | null {
     if (space.rules === undefined || space.missing) return null;

@@ -8,21 +8,25 @@ import { isSystemKey } from '#records/structure/field.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { verbs } from '../space/open-space.ts';
-import type { Rules } from './rules.ts';
+import type { Allowed, Rules } from './rules.ts';
 
-/** The records that each operation reaches: all, none, or those that match conditions, in words. */
-export type Reach = Readonly<Record<Family, 'all' | 'none' | { readonly where: string }>>;
+/** What each operation reaches: all, none, or what matches conditions, in words. */
+export type Reach<Name extends string = Family> = Readonly<
+  Record<Name, 'all' | 'none' | { readonly where: string }>
+>;
 
 /** @param isUser false: a stranger */
-export function reachOf({ allow }: Pick<Rules, 'allow'>, isUser: boolean): Reach {
+export function reachOf<Name extends string = Family>(
+  { allow }: { readonly allow: Readonly<Record<Name, Allowed>> },
+  isUser: boolean,
+): Reach<Name> {
   return Object.fromEntries(
-    families.map((name) => {
-      const allowed = allow[name];
+    Object.entries<Allowed>(allow).map(([name, allowed]) => {
       const parts = allowed === null ? null : wordsOf(allowed === true ? [] : allowed, isUser, false);
       if (parts === null) return [name, 'none'] as const;
       return [name, parts === '' ? 'all' : { where: parts }] as const;
     }),
-  ) as Reach;
+  ) as Reach<Name>;
 }
 
 /** Conditions in words, joined by `and`; empty: they always match; null: they never match. */

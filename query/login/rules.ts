@@ -18,10 +18,12 @@ import { type FieldType, readFieldValue, typeEntry, typeOfIds } from '#records/t
 import { isObject } from '#records/types/is-object.ts';
 import { readBodyConditions } from '../input/read-body-conditions.ts';
 
+/** What an operation may touch: conditions, `true` for everything, or null: nobody may. */
+export type Allowed = readonly GivenFilter[] | true | null;
+
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {
-  /** The records that an operation may touch: conditions, `true` for all, or null: nobody may. */
-  readonly allow: Readonly<Record<Family, readonly GivenFilter[] | true | null>>;
+  readonly allow: Readonly<Record<Family, Allowed>>;
   /** The slug of the space of the users. */
   readonly users: string;
   readonly set: ReadonlyMap<Field, unknown>;
@@ -38,7 +40,7 @@ export interface RuleValues {
   readonly now: Date;
 }
 
-const usersByDefault = 'users';
+export const usersByDefault = 'users';
 const keys: readonly string[] = [...families, 'users', 'set', 'readonly', 'hidden'];
 /** Most characters of a space's rules. */
 export const longestRules = 32_768;
@@ -53,8 +55,11 @@ export function readRules(input: unknown, structure: Structure, problems: string
     if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, only ${keys.join(', ')}`);
   const variables = new Set<string>();
   const allow = Object.fromEntries(
-    families.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
-  ) as Record<Family, readonly GivenFilter[] | true | null>;
+    families.map((name) => [
+      name,
+      readAllowed({ name, all: 'records' }, given[name], structure, variables, problems),
+    ]),
+  ) as Record<Family, Allowed>;
   const { users = usersByDefault } = given;
   if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
     problems.push('users should be the slug of the record space that holds the users');
@@ -66,16 +71,17 @@ export function readRules(input: unknown, structure: Structure, problems: string
   return { allow, users: String(users), set, readonly, hidden, variables: [...variables].sort() };
 }
 
-function readAllowed(
-  name: Family,
+/** @param operation its name, and the plural of what it touches */
+export function readAllowed(
+  { name, all }: { readonly name: string; readonly all: string },
   given: unknown,
   structure: Structure,
   variables: Set<string>,
   problems: string[],
-): readonly GivenFilter[] | true | null {
+): Allowed {
   if (given === undefined || given === null || given === false) return null;
   if (given === true) return true;
-  const refused = `${name} should be conditions, or true for all records, or be left out for none`;
+  const refused = `${name} should be conditions, or true for all ${all}, or be left out for none`;
   if (typeof given !== 'object' || Object.keys(given).length === 0) {
     problems.push(refused);
     return null;
@@ -125,16 +131,16 @@ function readFields(key: string, list: unknown, { lookup }: Structure, problems:
 }
 
 /** Any text that begins with `$` is a variable: a misspelled variable must not become a value. */
-function isVariable(text: unknown): text is string {
+export function isVariable(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('$');
 }
 
-function textsOf({ operand }: GivenComparison): readonly unknown[] {
+export function textsOf({ operand }: GivenComparison): readonly unknown[] {
   if ('texts' in operand) return operand.texts;
   return Array.isArray(operand.json) ? (operand.json as readonly unknown[]) : [operand.json];
 }
 
-function* comparisonsIn(given: readonly GivenFilter[]): Generator<GivenComparison> {
+export function* comparisonsIn(given: readonly GivenFilter[]): Generator<GivenComparison> {
   for (const one of given) {
     if ('group' in one) for (const branch of one.branches) yield* comparisonsIn(branch);
     else if (!('problem' in one)) yield one;

@@ -35,13 +35,17 @@ import {
 } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
+import type { FileRulesParts } from '../login/project-file-rules.ts';
 import type { SpaceRulesParts } from '../login/space-rules.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
+import { fileRuleOperations } from './file-rule-routes.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
 import { spaceJson, structureJson } from './space-json.ts';
 
-type ProjectRouteParts = DropParts & SpaceRulesParts & { readonly authenticate: Authenticate };
+type ProjectRouteParts = DropParts &
+  SpaceRulesParts &
+  FileRulesParts & { readonly authenticate: Authenticate };
 type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
 
 /** Routes by which an account lists and drops its projects and record spaces. */
@@ -209,6 +213,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     },
   },
   ...ruleOperations,
+  ...fileRuleOperations,
 ];
 
 async function listProjects(

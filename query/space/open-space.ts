@@ -1,7 +1,7 @@
+import { actAsUser, actsAsUser } from '#auth/act-as-user.ts';
 import { type Authenticate, assertGranted, type Principal } from '#auth/authenticate.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
-import { clearNotAllowed, invalidHeader, notAllowed } from '#kernel/errors/catalogue.ts';
-import { shownName } from '#kernel/errors/shown-name.ts';
+import { clearNotAllowed, notAllowed } from '#kernel/errors/catalogue.ts';
 import { type Grants, inSpace, lackOf, ruledGrants } from '#kernel/grants.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
@@ -49,9 +49,6 @@ export type BindSpace = (args: {
 
 const toChangeStructure = inSpace('structure');
 const toClearAll = { grant: 'delete', touches: 'all spaces' } as const;
-
-/** A header that binds a request with an ordinary access token by rules. */
-export const actAsUser = 'sluice-act-as-user';
 
 /**
  * The first steps of every record operation: the account, the structure, the space, and the space's authorisation.
@@ -163,7 +160,7 @@ export function createOpenSpace(deps: {
     continueWith(authenticate(args[0], 'by rules'), (principal) => {
       const { limits, grants } = principal;
       if (grants?.publishable || args[0].header(actAsUser) !== undefined)
-        if (actsAsUser(args[0], grants)) return openBoundAs(principal, args);
+        if (grants?.publishable || actsAsUser(args[0], ruledGrants)) return openBoundAs(principal, args);
       return limits === undefined && grants === undefined
         ? openAs(principal, args, false)
         : continueWith(openAs(principal, args, false), (space) => views.of(space, principal));
@@ -221,19 +218,6 @@ function referenceOf(
   // without a body to infer from, the stored structure is used
   if (body === undefined) return { path, structure: null };
   return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
-}
-
-/** Whether rules bind a request. Throws a 400 for an invalid header. */
-function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
-  if (grants?.publishable) return true;
-  const value = request.header(actAsUser);
-  if (value === undefined || value === 'false') return false;
-  if (value === 'true' && (ruledGrants as readonly unknown[]).includes(request.needs?.grant)) return true;
-  throw invalidHeader([
-    value === 'true'
-      ? `The header ${actAsUser} is for finding and changing records`
-      : `Header ${actAsUser} is ${shownName(value)}: it should be true or false`,
-  ]);
 }
 
 /** The verbs of messages about rules. */

@@ -21,7 +21,7 @@ import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
-import { noUsage } from '../services/resumable-uploads.ts';
+import { nobodyIsBound, noUsage } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
@@ -37,6 +37,7 @@ const accessOf = (authenticate: UploadAccessDeps['authenticate']) =>
       keys: createConfiguredKeys('a secret of a test, long enough for it'),
       uses: new OwnLinkUses(),
     }),
+    boundAs: nobodyIsBound,
     maxUploadBytes: 1_000_000,
     log: silentLog(),
   });

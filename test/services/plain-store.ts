@@ -45,6 +45,7 @@ export const queryConfig: QueryEnvironment['config'] = {
 export function untouchedQueryRoutes(authenticate?: QueryEnvironment['authenticate']): Route[] {
   const untouched = {
     authenticate,
+    fileSenders: { authenticate, askForUsers() {} },
     store: plainStore({} as never),
     freshness: {},
     invalidation: unannounced,

@@ -45,6 +45,7 @@ import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
 import { quickHasher } from './quick-hasher.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
+import { sendersFor } from './senders-for.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ClickhouseProcess, startClickhouse } from './start-clickhouse.ts';
@@ -208,6 +209,7 @@ export async function openQueryHarness(
         projects,
         authenticate,
         authenticateAgain: authenticate,
+        fileSenders: sendersFor({ authenticate, projects, db, database: testDatabase }),
         events,
         files: new StoredFiles({
           deploymentId: testDeployment,

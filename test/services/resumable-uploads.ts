@@ -18,6 +18,11 @@ export const noResumableUploads = {
 /** Of a gateway whose use nobody asks for. */
 export const noUsage = { add() {} };
 
+/** Without rules of files. */
+export const nobodyIsBound = async (): Promise<never> => {
+  throw new Error('no request of this test is bound by rules');
+};
+
 /** Uploads that can go on, over a store that a test brings. */
 export function resumableUploadsOn(
   deps: Partial<ResumableUploadsDeps> &
@@ -31,6 +36,7 @@ export function resumableUploadsOn(
     maxOpenUploads: 100,
     expireAfter: 86_400_000,
     usage: noUsage,
+    boundAs: nobodyIsBound,
     digests: noDigests,
     quota: noQuota,
     leases: localLeases,

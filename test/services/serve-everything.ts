@@ -41,6 +41,7 @@ import { queryConfig } from './plain-store.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
 import { noUsage } from './resumable-uploads.ts';
+import { sendersFor } from './senders-for.ts';
 import { silentLog } from './silent-log.ts';
 import { filesInMemory, testGateway } from './test-gateway.ts';
 
@@ -88,9 +89,11 @@ export async function serveEverything(options: {
   const projects = new Projects({ db, database });
   const log = silentLog();
   const { rows, cloudFiles } = filesInMemory();
-  projects.askForFiles(async ({ slug }) =>
-    [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
-  );
+  const inProject = (slug: string) => [...rows.values()].filter(({ projectSlug }) => projectSlug === slug);
+  projects.askForFiles({
+    newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
+    named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
+  });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
@@ -108,6 +111,7 @@ export async function serveEverything(options: {
       projects,
       authenticate,
       authenticateAgain: authenticate,
+      fileSenders: sendersFor({ authenticate, projects, db, database }),
       hasher: quickHasher(),
       events: webhooks,
       log,

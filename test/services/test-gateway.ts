@@ -15,7 +15,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
-import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
+import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 
 type GatewayDeps = Parameters<typeof gatewayRoutes>[0];
@@ -66,6 +66,7 @@ export function testGateway(
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
     fileLinks: 'public',
+    boundAs: nobodyIsBound,
     ...given,
   });
 }

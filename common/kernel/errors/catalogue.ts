@@ -70,8 +70,10 @@ export const missingFilePart = () =>
 export const unauthorized = (message: string) =>
   new ApiError('unauthorized', message, { headers: { 'www-authenticate': 'Bearer' } });
 export const notGranted = (lack: string) => new ApiError('not_granted', lack);
-export const invalidRules = (problems: readonly string[]) =>
-  new ApiError('invalid_rules', 'The rules do not fit the record space', { problems });
+export const invalidRules = (
+  problems: readonly string[],
+  message = 'The rules do not fit the record space',
+) => new ApiError('invalid_rules', message, { problems });
 export const notAllowed = (problem: string) => new ApiError('not_allowed', problem);
 export const httpsRequired = () =>
   new ApiError(

@@ -1,5 +1,7 @@
 import { AccessTokens } from '#auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '#auth/authenticate.ts';
+import { FileSenders } from '#auth/file-senders.ts';
+import { openLoginTokens } from '#auth/login-tokens.ts';
 import { SessionStore } from '#auth/session-store.ts';
 import { createSharedTokens, type SharedTokens, unshared } from '#auth/shared-tokens.ts';
 import { createStoredKeys } from '#auth/signing-keys.ts';
@@ -40,6 +42,8 @@ export interface Services {
   readonly sessions: SessionStore;
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
+  /** Authenticates requests for files, by rules. */
+  readonly fileSenders: FileSenders;
   /** Authenticates a request that was already counted. */
   readonly authenticateAgain: Authenticate;
   readonly projects: Projects;
@@ -70,19 +74,18 @@ export async function openServices(
   const sessions = new SessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, singleWriter });
   const counts = cache('tokens');
-  const tokenCheck = new TokenCheck({
-    tokens,
-    sessions,
-    log,
-    singleWriter,
-    invalidation,
-    shared,
-    gate,
-    counts,
-  });
+  const shares = { singleWriter, invalidation, shared };
+  const tokenCheck = new TokenCheck({ tokens, sessions, log, ...shares, gate, counts });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
-  const limiters = openLimiters(config, { redis, log });
+  const projects = new Projects({
+    db,
+    database,
+    maxProjects: config.maxProjects,
+    singleWriter,
+    invalidation,
+  });
+  const senders = openSenders({ config, db, database, projects, tokenCheck, redis, log });
   return {
     config,
     log,
@@ -93,22 +96,44 @@ export async function openServices(
     tokens,
     tokenCheck,
     sessions,
-    limiters,
-    authenticate: createAuthenticate(tokenCheck, limiters.token),
-    authenticateAgain: createAuthenticate(tokenCheck),
-    projects: new Projects({ db, database, maxProjects: config.maxProjects, singleWriter, invalidation }),
+    ...senders,
+    projects,
     usage,
     redis,
     invalidation,
     async close() {
-      limiters.address.close();
-      limiters.token.close();
+      senders.limiters.address.close();
+      senders.limiters.token.close();
       await tokenCheck.close();
       await usage.close();
       await invalidation.close();
       await redis?.close();
       await db.close();
     },
+  };
+}
+
+/** What recognizes and limits the senders of requests. */
+function openSenders({
+  config,
+  db,
+  database,
+  projects,
+  tokenCheck,
+  redis,
+  log,
+}: Pick<Services, 'config' | 'db' | 'database' | 'projects' | 'tokenCheck' | 'redis' | 'log'>): Pick<
+  Services,
+  'limiters' | 'authenticate' | 'authenticateAgain' | 'fileSenders'
+> {
+  const limiters = openLimiters(config, { redis, log });
+  const authenticate = createAuthenticate(tokenCheck, limiters.token);
+  const loginTokens = openLoginTokens(config, createStoredKeys({ db, database }));
+  return {
+    limiters,
+    authenticate,
+    authenticateAgain: createAuthenticate(tokenCheck),
+    fileSenders: new FileSenders({ authenticate, projects, loginTokens }),
   };
 }
 

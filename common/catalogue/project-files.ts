@@ -1,0 +1,60 @@
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import type { RuledFile } from './file-rules/file-test.ts';
+
+interface FilesPlace {
+  readonly ownerId: string;
+  readonly slug: string;
+}
+
+/** The facts about the files of a project, for services that do not store them. */
+export interface ProjectFiles {
+  newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
+  /** The files among the names. */
+  named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly RuledFile[]>;
+}
+
+interface Row extends Omit<RuledFile, 'createdAt' | 'owner'> {
+  readonly owner: string;
+  readonly created: number;
+}
+
+/** Reads the table of files. */
+export class TableFiles implements ProjectFiles {
+  readonly #db: Database;
+  readonly #table: string;
+
+  constructor(db: Database, database: string) {
+    this.#db = db;
+    this.#table = `${database}.cloud_files`;
+  }
+
+  newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]> {
+    return this.#read(project, `1 ORDER BY created_at DESC LIMIT ${limit}`, signal);
+  }
+
+  async named(
+    project: FilesPlace,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly RuledFile[]> {
+    if (names.length === 0) return [];
+    return this.#read(project, `name IN (${names.map(textLiteral).join(', ')})`, signal);
+  }
+
+  async #read(
+    { ownerId, slug }: FilesPlace,
+    more: string,
+    signal: AbortSignal,
+  ): Promise<readonly RuledFile[]> {
+    const sql = `SELECT id, name, original_name AS originalName, content_type AS contentType, owner,
+      toFloat64(size) AS size, toFloat64(toUnixTimestamp64Milli(created_at)) AS created FROM ${this.#table}
+      WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)} AND ${more}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: 'cloud_files', account: ownerId });
+    return rows.map(({ owner, created, ...file }) => ({
+      ...file,
+      ...(owner === '' ? {} : { owner }),
+      createdAt: new Date(created),
+    }));
+  }
+}

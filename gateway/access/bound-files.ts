@@ -1,0 +1,46 @@
+import type { BoundSender, FileCondition } from '#catalogue/file-rules/file-rules.ts';
+import { meets } from '#catalogue/file-rules/file-test.ts';
+import { requiredFor } from '#catalogue/file-rules/touchable.ts';
+import { typeProblem } from '#catalogue/file-rules/upload-limits.ts';
+import { notAllowed, payloadTooLarge } from '#kernel/errors/catalogue.ts';
+import type { FileDraft } from '../files/file-draft.ts';
+import type { ReceivedObject } from '../receive/receive-body.ts';
+
+/** Throws 403 or 413 for a file that rules do not take. @param size undefined: not known before the end */
+export function assertMayUpload(bound: BoundSender, draft: FileDraft, size: number | undefined): void {
+  const condition = requiredFor(bound, 'upload') as FileCondition;
+  const { maxBytes } = bound.rules;
+  if (maxBytes !== null && (size ?? 0) > maxBytes) throw payloadTooLarge(maxBytes, 'File');
+  const problem = typeProblem(bound.rules, draft.contentType);
+  if (problem !== null) throw notAllowed(problem);
+  const met = meets(condition, { ...draft, size, createdAt: new Date() });
+  // at the beginning, a size that is not known yet may still fit
+  if (size === undefined ? met === false : met !== true)
+    throw notAllowed("The rules of the project's files do not take this file");
+}
+
+/** The same at the end of an upload, whose bytes are then removed. */
+export function assertMayStore(
+  bound: BoundSender,
+  {
+    received,
+    draft,
+    onCleanup,
+  }: {
+    readonly received: Pick<ReceivedObject, 'size' | 'writer' | 'release'>;
+    readonly draft: FileDraft;
+    readonly onCleanup: (cleanup: Promise<void>) => void;
+  },
+): void {
+  try {
+    assertMayUpload(bound, draft, received.size);
+  } catch (error) {
+    onCleanup(received.writer.abort().then(received.release));
+    throw error;
+  }
+}
+
+/** The largest file that the sender may upload. */
+export function maxBytesFor(bound: BoundSender | undefined, most: number): number {
+  return Math.min(bound?.rules.maxBytes ?? most, most);
+}
