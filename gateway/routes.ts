@@ -1,4 +1,5 @@
 import type { Route } from '#server/http/http-types.ts';
+import { underFileRules } from '#server/openapi/file-rules.ts';
 import { UploadAccess, type UploadAccessDeps } from './access/upload-access.ts';
 import { gatewayOperations, type OperationDeps } from './operations.ts';
 import { draftLimit } from './resumable/draft-headers.ts';
@@ -26,7 +27,7 @@ export function gatewayRoutes(gatewayDeps: GatewayDeps): Route[] {
       transfersBytes,
       compressed,
       handler: handler(deps),
-      api: { id, tag: 'Files', ...description },
+      api: underFileRules({ id, tag: 'Files', ...description }),
       ...(path.includes('/resumable')
         ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
         : {}),

@@ -19,6 +19,7 @@ import {
   queryParameter,
 } from '#server/openapi/api-operation.ts';
 import { curl, keeping } from '#server/openapi/curl.ts';
+import { underFileRules } from '#server/openapi/file-rules.ts';
 import { describedTableChoices, tableReading } from '../imports/jobs/import-choices.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
@@ -103,7 +104,7 @@ export function fileRoutes(deps: FileRouteParts): Route[] {
     operation: route.id,
     method: route.method,
     path: route.path,
-    api: describe(route),
+    api: underFileRules(describe(route)),
     ...(route.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
     compressed: true,
     handler: (request) => queryFile(deps, request),

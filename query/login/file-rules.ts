@@ -41,7 +41,7 @@ const field = (name: FileField, type: FieldType): Field => ({
 });
 
 /** The fields of a file for the parser of filters; `id` and `createdAt` are fields of everything. */
-const structure = createStructure({
+export const fileStructure = createStructure({
   name: null,
   description: null,
   projectSlug: '',
@@ -73,7 +73,7 @@ export function readFileRules(input: unknown, problems: string[]): ReadFileRules
     if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, only ${keys.join(', ')}`);
   const variables = new Set<string>();
   const read = (name: FileOperation): Allowed =>
-    readAllowed({ name, all: 'files' }, given[name], structure, variables, problems);
+    readAllowed({ name, all: 'files' }, given[name], fileStructure, variables, problems);
   const allow = Object.fromEntries(
     fileOperations.map((name) => [name, read(name)]),
   ) as ReadFileRules['allow'];
@@ -117,7 +117,7 @@ function compile(name: FileOperation, allowed: Allowed, problems: string[]): Fil
   }
   try {
     // for all problems at once, and the limits of conditions
-    parseConditions(allowed.map(atAnyTime), structure, 'And');
+    parseConditions(allowed.map(atAnyTime), fileStructure, 'And');
     return { group: 'all', branches: allowed.map(compiled) };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
@@ -152,7 +152,7 @@ function compiled(given: GivenFilter): FileCondition {
     });
     return { group: given.group, branches };
   }
-  const { plain, others } = parseConditions([atAnyTime(given)], structure, 'And');
+  const { plain, others } = parseConditions([atAnyTime(given)], fileStructure, 'And');
   const [parsed] = [...plain.map(asFilter), ...others] as [Filter];
   const comparison = comparisonOf(parsed as Comparison);
   return textsOf(given).includes('$now') ? { ...comparison, values: ['$now'] } : comparison;

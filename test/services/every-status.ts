@@ -236,6 +236,9 @@ const nowhere: Readonly<Record<string, string>> = {
   getRules: '/_projects_/demo/spaces/nowhere/rules',
   setRules: '/_projects_/demo/spaces/nowhere/rules',
   tryRules: '/_projects_/demo/spaces/nowhere/rules/try',
+  getFileRules: '/_projects_/nowhere/files/rules',
+  setFileRules: '/_projects_/nowhere/files/rules',
+  tryFileRules: '/_projects_/nowhere/files/rules/try',
   dropProject: '/_projects_/nowhere',
   dropSpace: '/_projects_/demo/spaces/nowhere',
   dropField: '/_projects_/demo/spaces/people/fields/nothing',
@@ -256,6 +259,8 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
     return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };
   }
   const missing = nowhere[id];
+  // rules make the project
+  if (id === 'setFileRules') return { ...ask, target: missing as string, body: 'null' };
   if (missing !== undefined) return { ...ask, target: missing };
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
   const target = /^\/_/.test(elsewhere)
