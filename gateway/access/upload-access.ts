@@ -99,14 +99,22 @@ export class UploadAccess {
   }
 }
 
-/** Throws 413 or 403 for a file that the grant does not allow. @param bytes its size, as far as it is known */
-export function assertFits({ maxBytes, link, bound }: UploadGrant, draft: FileDraft, bytes: number): void {
+/**
+ * Throws 413 or 403 for a file that the grant does not allow. @param bytes that it has at least
+ * @param size undefined: not known before the end
+ */
+export function assertFits(
+  { maxBytes, link, bound }: UploadGrant,
+  draft: FileDraft,
+  bytes: number,
+  size?: number,
+): void {
   if (bytes > maxBytes) throw payloadTooLarge(maxBytes, 'File');
   const { contentType } = draft;
   const { type = '' } = link ?? {};
   if (type !== '' && !isOfTypes([type], contentType))
     throw linkRefused(`The link takes files of type ${type}, not ${contentType}`);
-  if (bound !== undefined) assertMayUpload(bound, draft, undefined);
+  if (bound !== undefined) assertMayUpload(bound, draft, size);
 }
 
 function parameter({ query }: HttpRequest, wanted: string): string | undefined {

@@ -79,7 +79,7 @@ function putFileOperation(deps: UploadDeps): Handler {
           projectSlug,
         },
       );
-      assertFits(grant, draft, length);
+      assertFits(grant, draft, length, body.contentLength);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const received = await receiveBody({
         body,

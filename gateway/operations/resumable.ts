@@ -75,7 +75,7 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
       return answer(201, joined, deps, { location: addressOf(file) });
     }
-    assertFits(grant, file, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
+    assertFits(grant, file, Math.max(length ?? 0, chunk?.body.contentLength ?? 0), length ?? undefined);
     const limits = { ...((link || bound) && { maxBytes }), ...(bound && { bound: true as const }) };
     const more = { length, ...(concat && { concat }), ...limits };
     const progress = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);

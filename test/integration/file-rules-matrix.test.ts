@@ -7,98 +7,19 @@ import t from 'tap';
 import { createLoginTokens } from '#auth/login-tokens.ts';
 import { createConfiguredKeys } from '#auth/signing-keys.ts';
 import { gatewayOperations } from '#gateway/operations.ts';
-import { fieldsOf, structureOf } from '../services/record-client.ts';
-import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
+import { type Answer, type Call, loginSecret, openRuledFiles } from '../services/ruled-files.ts';
 
-const secret = 'a secret for tokens that is as long as it has to be';
-const sluice = await sluiceFor(t, { env: { LOGIN_TOKEN_SECRET: secret, FILE_LINKS: 'private' } });
+const { ask, asOwner, owned, tokenOf, userOf, dropUser, ada, bob, page, acting } = await openRuledFiles(t);
+const gone = await userOf('app', 'users', 'gone');
+await dropUser(gone);
 
-interface Call {
-  readonly method?: string;
-  readonly path: string;
-  readonly body?: unknown;
-  /** Sent as it is. */
-  readonly bytes?: string | FormData;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
-  json(): any;
-}
-
-async function ask({ method, path, body, bytes, headers }: Call): Promise<Answer> {
-  const response = await fetch(path.startsWith('http') ? path : sluice.baseUrl + path, {
-    method: method ?? (body === undefined && bytes === undefined ? 'GET' : 'POST'),
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(bytes === undefined ? {} : { body: bytes }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, headers: response.headers, json: () => JSON.parse(text) };
-}
-
-const asOwner = { authorization: `Bearer ${sluice.token}` };
-const owned = async (call: Call): Promise<Answer> => {
-  const answer = await ask({ ...call, headers: { ...asOwner, ...call.headers } });
-  if (answer.status >= 400) throw new Error(`${call.path}: ${answer.text}`);
-  return answer;
-};
-
-async function tokenOf(...options: string[]): Promise<string> {
-  const { stdout, stderr, status } = await runToEnd('cli/token.ts', options, { DATA_DIR: sluice.dataDir });
-  if (status !== 0) throw new Error(stderr);
-  return stdout.trim();
-}
-
-const userFields = fieldsOf('name TEXT unique, password TEXT hashed');
-
-/** A user of a space, and a login token. */
-async function userOf(project: string, space: string, name: string, token = sluice.token) {
-  const headers = { authorization: `Bearer ${token}` };
-  const structure = JSON.parse(structureOf(project, space, userFields));
-  const made = await ask({
-    path: `/${project}/${space}/_single_`,
-    body: { name, password: 'right' },
-    headers: { ...headers, structure: JSON.stringify(structure) },
-  });
-  const login = await ask({
-    path: `/${project}/function/login`,
-    body: { name, password: 'right' },
-    headers: { ...headers, 'function-resources': JSON.stringify({ mustExistSpaceStructures: [structure] }) },
-  });
-  return { id: made.json().id as string, token: login.json().token as string };
-}
-
-const own = { owner: '$user.id' };
-const usual = { upload: own, read: own, list: own, delete: own };
-const setRules = (body: unknown) => owned({ method: 'PUT', path: '/_projects_/app/files/rules', body });
-const [ada, bob, gone] = [
-  await userOf('app', 'users', 'ada'),
-  await userOf('app', 'users', 'bob'),
-  await userOf('app', 'users', 'gone'),
-];
-await owned({
-  method: 'DELETE',
-  path: `/app/users?id=${gone.id}`,
-  headers: { 'use-pre-stored-structure': 'true' },
-});
-await setRules(usual);
-
-const publishable = await tokenOf('--publishable', '--origin', 'https://app.example.com');
 const forRecords = await tokenOf('--publishable', '--origin', '*', '--space', 'notes');
 const otherAccount = await tokenOf('--user', 'other@x.io', '--create-user');
 const ungranted = await tokenOf('--may', 'find');
-const issued = createLoginTokens({ keys: createConfiguredKeys(secret), ttl: 60_000 });
-const old = createLoginTokens({ keys: createConfiguredKeys(secret), ttl: -10_000 });
+const issued = createLoginTokens({ keys: createConfiguredKeys(loginSecret), ttl: 60_000 });
+const old = createLoginTokens({ keys: createConfiguredKeys(loginSecret), ttl: -10_000 });
 const claims = JSON.parse(Buffer.from(ada.token.split('.')[1] as string, 'base64url').toString());
 const adas = { projectId: claims.pid, spaceId: claims.sid, recordId: ada.id };
-
-const page = (token?: string) => ({ authorization: `Bearer ${publishable}`, ...(token && { token }) });
-const acting = (token: string) => ({ ...asOwner, 'sluice-act-as-user': 'true', token });
 
 interface Sender {
   readonly headers: Readonly<Record<string, string>>;
@@ -114,28 +35,28 @@ const senders: Readonly<Record<string, Sender>> = {
     refused: 403,
   },
   'a page of another origin': {
-    headers: { ...page(ada.token), origin: 'https://evil.example.com' },
+    headers: { ...page(ada), origin: 'https://evil.example.com' },
     refused: 403,
   },
   'a stranger': { headers: page(), refused: null },
   'a server for nobody': { headers: { ...asOwner, 'sluice-act-as-user': 'true' }, refused: null },
-  ada: { headers: { ...page(ada.token), origin: 'https://app.example.com' }, refused: null, user: ada },
-  bob: { headers: page(bob.token), refused: null, user: bob },
-  'a server for ada': { headers: acting(ada.token), refused: null, user: ada },
-  'a user who is gone': { headers: page(gone.token), refused: 401 },
-  'a server for a user who is gone': { headers: acting(gone.token), refused: 401 },
+  ada: { headers: { ...page(ada), origin: 'https://app.example.com' }, refused: null, user: ada },
+  bob: { headers: page(bob), refused: null, user: bob },
+  'a server for ada': { headers: acting(ada), refused: null, user: ada },
+  'a user who is gone': { headers: page(gone), refused: 401 },
+  'a server for a user who is gone': { headers: acting(gone), refused: 401 },
   'a login token of another space': {
-    headers: page((await userOf('app', 'admins', 'ada')).token),
+    headers: page(await userOf('app', 'admins', 'ada')),
     refused: 401,
   },
-  'one of another project': { headers: page((await userOf('app2', 'users', 'ada')).token), refused: 401 },
+  'one of another project': { headers: page(await userOf('app2', 'users', 'ada')), refused: 401 },
   'one of another account': {
-    headers: page((await userOf('app', 'users', 'ada', otherAccount)).token),
+    headers: page(await userOf('app', 'users', 'ada', otherAccount)),
     refused: 401,
   },
-  'an expired one': { headers: page(await old.issue(adas)), refused: 401 },
+  'an expired one': { headers: page({ ...ada, token: await old.issue(adas) }), refused: 401 },
   'one for a record that is no user': {
-    headers: page(await issued.issue({ ...adas, recordId: 'nobody' })),
+    headers: page({ ...ada, token: await issued.issue({ ...adas, recordId: 'nobody' }) }),
     refused: 401,
   },
 };
@@ -153,7 +74,7 @@ const tus = { 'tus-resumable': '1.0.0' };
 /** A file, and an upload under way, of a user. */
 async function subjectOf({ token }: { readonly token: string }): Promise<Subject> {
   const mark = `mark${marks++}x`;
-  const headers = acting(token);
+  const headers = acting({ token });
   const file = await owned({ method: 'PUT', path: `/_f_/app/${mark}.csv`, bytes: `a\n${mark}\n`, headers });
   const began = await owned({
     method: 'POST',
