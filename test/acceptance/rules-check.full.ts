@@ -38,6 +38,16 @@ t.test('says who may do what, and fails where more is open than is meant', async
     status: 0,
     stdout: /2 record spaces with rules, 0 warnings/,
   });
+  await send('PUT', '/_projects_/app/files/rules', { read: true, list: own });
+  const open = await check('--open', 'posts:find');
+  t.equal(open.status, 1);
+  t.match(
+    open.stdout,
+    /^app, files\n {2}upload: a stranger none; a user none\n {2}read: a stranger all; a user all\n/m,
+  );
+  t.match(open.stdout, /^ {2}! Everybody can read all files, without logging in\n/m);
+  t.match(open.stdout, /^2 record spaces with rules, 1 projects with rules of files, 1 warnings\n$/m);
+  t.match(await check('--open', 'posts:find', '--open', 'files:read'), { status: 0 });
   t.match(await check('--project', 'none'), { status: 1, stderr: /404/ });
   t.match(await runToEnd('cli/rules.ts', [], { ...env, SLUICE_TOKEN: '' }), {
     status: 1,

@@ -76,7 +76,7 @@ t.test('a token for web pages is made, and reaches what the rules allow', async 
   await page.getByText('Limit what it may do').click();
   await page.getByLabel('Origins of web pages').fill('https://app.example.com');
   await page
-    .getByText('find and change records as rules allow, from pages of https://app.example.com')
+    .getByText('find and change records and files as rules allow, from pages of https://app.example.com')
     .waitFor();
   await page.getByRole('button', { name: 'Create the token' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy the token now' });

@@ -47,7 +47,7 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
       <TextField label="Record spaces" hint="Slugs, separated by commas. Empty: all." {...list('spaces')} />
       <TextField
         label="Origins of web pages"
-        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches only records in spaces with rules, as far as the rules allow. Leave empty for a secret token."
+        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches only records and files that have rules, as far as the rules allow. Leave empty for a secret token."
         {...list('origins')}
       />
       <p class="hint" aria-live="polite">
