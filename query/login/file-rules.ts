@@ -16,7 +16,7 @@ import type { GivenComparison, GivenFilter } from '#records/input/filters/given-
 import { asFilter, parseConditions } from '#records/input/parse-conditions.ts';
 import type { Field } from '#records/structure/field.ts';
 import { createStructure } from '#records/structure/structure.ts';
-import type { FieldType } from '#records/types/field-types.ts';
+import { type FieldType, inferredType } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import { type Allowed, comparisonsIn, longestRules, readAllowed, textsOf, usersByDefault } from './rules.ts';
 
@@ -26,10 +26,11 @@ const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/(?:[a-z0-9][a-z0-9!#$&^_.+-]*)?$
 /** Stands for `$now` while conditions are parsed. */
 const anyTime = '1970-01-01T00:00:00.000Z';
 
-const field = (name: FileField, type: FieldType): Field => ({
+/** @param example a value, whose type the field gets */
+const field = (name: FileField, example: string | number): Field => ({
   name,
   slug: name,
-  type,
+  type: inferredType(example) as FieldType,
   required: false,
   unique: false,
   hashed: false,
@@ -48,11 +49,11 @@ export const fileStructure = createStructure({
   slug: 'files',
   clear: false,
   fields: [
-    field('name', 'TEXT'),
-    field('originalName', 'TEXT'),
-    field('contentType', 'TEXT'),
-    field('size', 'NUMBER'),
-    field('owner', 'TEXT'),
+    field('name', ''),
+    field('originalName', ''),
+    field('contentType', ''),
+    field('size', 0),
+    field('owner', ''),
   ],
 });
 

@@ -96,11 +96,15 @@ t.test('without DIGEST a file has none', async (t) => {
   await download.arrayBuffer();
 });
 
-t.test('a row that an earlier version left in the write-ahead log is one without a digest', (t) => {
-  const values = fileColumns.slice(0, -1).map((column) => (column === 'size' ? 5 : column));
-  const row = fileRowOfLine(rowLine(values));
-  t.equal(row.name, 'name');
-  t.strictSame(JSON.parse(Buffer.from(row.line).toString()), [...values, '']);
+t.test('a row that an earlier version left in the write-ahead log has no owner, and no digest', (t) => {
+  const values = fileColumns.slice(0, -2).map((column) => (column === 'size' ? 5 : column));
+  for (const known of [values, [...values, 'the digest']]) {
+    const row = fileRowOfLine(rowLine(known));
+    t.equal(row.name, 'name');
+    const lacking = fileColumns.slice(known.length).map(() => '');
+    t.strictSame(JSON.parse(Buffer.from(row.line).toString()), [...known, ...lacking]);
+  }
   t.throws(() => fileRowOfLine(rowLine(values.slice(1))));
+  t.throws(() => fileRowOfLine(rowLine([...values, '', '', ''])));
   t.end();
 });

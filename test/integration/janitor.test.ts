@@ -89,6 +89,14 @@ t.test('an object without a row gets it, with the name that its client gave', as
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0 });
 });
 
+t.test('a row that is made of an object has the user who uploaded it', async (t) => {
+  const { store, cloudFiles, janitor } = await setUp(t);
+  const file = { ...fileOf('owned'), owner: 'user-1' };
+  await put(store, file.objectKey, 'owned', objectMetadata(file));
+  t.match(await janitor.run({ dryRun: false }), { rowsMade: 1, failures: 0 });
+  t.match(await cloudFiles.findByName(file.name, signal), { id: file.id, owner: 'user-1' });
+});
+
 t.test('a row that is made of an object has the SHA-256, where files have one', async (t) => {
   const digests = new FileDigests();
   t.teardown(() => digests.close());

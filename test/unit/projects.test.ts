@@ -71,3 +71,36 @@ t.test('a removal that is remembered no longer does not leave the project to oth
   ahead = 180_000;
   t.equal(await find(1), null);
 });
+
+t.test('rules of files that one process sets, the others read again', async (t) => {
+  const lines: string[] = [];
+  const db = {
+    async rows() {
+      const [, , , , version = 0, rules = ''] = JSON.parse(lines.at(-1) ?? '[0,0,0,0,0,""]');
+      return [{ rules, version, created: 0 }];
+    },
+    async insert(insert: { lines: Uint8Array }) {
+      lines.push(Buffer.from(insert.lines).toString());
+    },
+  } as unknown as Database;
+  const invalidation = new LocalInvalidation();
+  const [one, other] = [
+    new Projects({ db, database: 'd', singleWriter: false, invalidation }),
+    new Projects({ db, database: 'd', singleWriter: false, invalidation }),
+  ] as const;
+  const find = () => other.find('owner', 'p', signal);
+  const project = (await find()) as NonNullable<Awaited<ReturnType<typeof find>>>;
+  t.equal(project.fileRules, undefined);
+  const allow = { upload: null, read: null, list: null, delete: null };
+  const rules = { given: {}, users: 'users', allow, maxBytes: 5, types: null };
+  await one.setFileRules(project, rules, signal);
+  t.strictSame((await find())?.fileRules, rules);
+  t.strictSame((await one.find('owner', 'p', signal))?.fileRules, rules);
+  await one.setFileRules(project, null, signal);
+  t.equal((await find())?.fileRules, undefined);
+  t.strictSame(
+    lines.map((line) => JSON.parse(line)[4]),
+    [1, 2],
+    'each is a version of its own',
+  );
+});
