@@ -60,8 +60,8 @@ t.test('a list reads as much whether others have many files or none', async (t) 
   };
   await page();
   const others = `SELECT concat('owner', toString(number % 100)) AS owner_id, 'demo' AS project_slug, now64(3) AS created_at,
-    toString(generateUUIDv4()) AS id, concat(id, '_a.txt') AS name, 'a.txt' AS original_name, 'text/plain' AS content_type
-    FROM numbers(300000)`;
+    toString(generateUUIDv4()) AS id, concat(id, '_a.txt') AS name, 'a.txt' AS original_name, 'text/plain' AS content_type,
+    '' AS owner FROM numbers(300000)`;
   await db.command({ sql: `INSERT INTO sluice.file_list ${others}` });
   await db.command({
     sql: `INSERT INTO sluice.cloud_files (id, name, original_name, owner_id, project_slug, object_key, content_type, created_at)

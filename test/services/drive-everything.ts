@@ -360,6 +360,15 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   await expect({ path: rules }, `GET ${ofRules}`);
   const tried = { path: `${rules}/try`, body: { operation: 'update', record: { b: 2 } } };
   await expect(tried, `POST ${ofRules}/try`);
+  const ofFiles = '/_projects_/drops/files/rules';
+  const fileRules = '/_projects_/:project/files/rules';
+  await expect({ method: 'PUT', path: ofFiles, body: { read: true } }, `PUT ${fileRules}`);
+  await expect({ path: ofFiles }, `GET ${fileRules}`);
+  await expect({ path: `${ofFiles}/try`, body: { operation: 'read' } }, `POST ${fileRules}/try`);
+  await expect(
+    { path: `${ofFiles}/try`, body: { operation: 'read', names: ['none'] } },
+    `POST ${fileRules}/try`,
+  );
   const drop = (at: string, route: string) => expect({ method: 'DELETE', path: at }, `DELETE ${route}`, 204);
   for (const field of ['a', 'c']) await drop(`${path}/one/fields/${field}`, `${base}/:space/fields/:field`);
   await drop(`${path}/one`, `${base}/:space`);
