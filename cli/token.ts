@@ -25,8 +25,8 @@ and nothing else.
                      what the token is for, each one or several with commas; without them, everything. GRANT is one
                      of ${grantNames.join(', ')}
   --publishable --origin URL
-                     a token for web pages of this origin (several with commas): it reaches records of spaces with rules,
-                     and nothing else (docs/security.md)
+                     a token for web pages of this origin (several with commas): it reaches records and files that have
+                     rules, and nothing else (docs/security.md)
   --read-max-rows N, --read-timeout-ms N
                      what a read with the token may take, in place of READ_MAX_ROWS and READ_TIMEOUT_MS
   --list             lists the account's tokens, with their ids
