@@ -7,7 +7,6 @@ import { tooManyProjects } from '#kernel/errors/catalogue.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
-import { upTo } from '#kernel/limits/up-to.ts';
 import type { FileRules } from './file-rules/file-rules.ts';
 import { type ProjectFiles, TableFiles } from './project-files.ts';
 
@@ -32,10 +31,16 @@ interface ProjectRow {
 
 interface CachedProject {
   readonly project: Project;
+  /** In memory. */
+  readonly bytes: number;
   readonly read: ReadMoment;
 }
 
-const cachedProjects = 10_000;
+/** Bytes of all cached projects: ten thousand without rules of files, which take many times as much. */
+const cachedBytes = 32 * 1024 * 1024;
+const bytesOfProject = 3000;
+/** Of rules as JSON. */
+const bytesOfCharacter = 8;
 /** How long a project is cached when removals are not announced. Milliseconds. */
 const usualTime = 5_000;
 /** How long when they are announced: less than announcements are remembered (redis-invalidation.ts). */
@@ -46,7 +51,10 @@ export class Projects {
   readonly #db: Database;
   readonly #table: string;
   readonly #limit: AccountQuota | null;
-  readonly #known = new LRUCache<string, CachedProject>({ ...upTo(cachedProjects) });
+  readonly #known = new LRUCache<string, CachedProject>({
+    maxSize: cachedBytes,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
   readonly #freshness: Freshness;
   #files: ProjectFiles;
 
@@ -92,7 +100,9 @@ export class Projects {
     const row = await this.#newest(project.id, signal);
     if (row === undefined) return null;
     const { rules } = row;
-    return this.#keep(rules ? { ...project, fileRules: JSON.parse(rules) as FileRules } : project, read);
+    if (!rules) return this.#keep(project, read);
+    const fileRules = JSON.parse(rules) as FileRules;
+    return this.#keep({ ...project, fileRules }, read, bytesOfProject + bytesOfCharacter * rules.length);
   }
 
   /**
@@ -185,9 +195,9 @@ export class Projects {
     this.#files = files;
   }
 
-  #keep(project: Project, read: ReadMoment): Project {
+  #keep(project: Project, read: ReadMoment, bytes = bytesOfProject): Project {
     if (this.#freshness.mayKeep(read))
-      this.#known.set(cacheKey(project.ownerId, project.slug), { project, read });
+      this.#known.set(cacheKey(project.ownerId, project.slug), { project, read, bytes });
     return project;
   }
 
