@@ -14,6 +14,8 @@ const longestPart = 200;
 
 /** A complete file of an export. `path` is relative, with slashes. */
 export interface DoneItem {
+  /** Of a file: the id of the user who uploaded it; absent: none. */
+  readonly owner?: string;
   readonly path: string;
   readonly bytes: number;
   /** Lower-case hexadecimal digits. */
@@ -47,6 +49,8 @@ export interface ExportedFile {
   readonly size: number;
   readonly createdAt: string;
   readonly sha256: string;
+  /** The id of the user who uploaded it, for rules of files; absent: none. */
+  readonly owner?: string;
 }
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -63,6 +67,7 @@ export const pathOf = {
     `${safePart(project)}/spaces/${safePart(space)}/structure.json`,
   records: (project: string, space: string) =>
     `${safePart(project)}/spaces/${safePart(space)}/records.parquet`,
+  fileRules: (project: string) => `${safePart(project)}/file-rules.json`,
   files: (project: string) => `${safePart(project)}/files.ndjson`,
   file: (project: string, name: string) => `${safePart(project)}/files/${percentEncoded(name)}`,
 };

@@ -9,7 +9,7 @@ import {
   pathOf,
 } from './export-folder.ts';
 import type { Progress } from './progress.ts';
-import { fileAddress } from './remote-file.ts';
+import { fileAddress, ownerOf, readFileRules } from './remote-file.ts';
 import { bytesOf, CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
 import { readSpace, spacePath } from './remote-space.ts';
 
@@ -42,6 +42,7 @@ export async function exportProjects(
       await exportSpace(deps, project, slug);
       spaces.push(slug);
     }
+    await exportFileRules(deps, project);
     // after all records, so that every file is included that a record names
     const files = await exportFiles(deps, project);
     exported.push({ slug: project, spaces, files });
@@ -88,6 +89,15 @@ export function fetchRecords(
   );
 }
 
+/** A project without rules of files gets no file. */
+async function exportFileRules({ server, folder }: TransferDeps, project: string): Promise<void> {
+  const path = pathOf.fileRules(project);
+  if ((await folder.done(path)) !== null) return;
+  const rules = await readFileRules(server, project);
+  if (rules === null) return;
+  await folder.note(await folder.write(path, [Buffer.from(JSON.stringify(rules))]));
+}
+
 /** @returns the number of files */
 async function exportFiles(deps: TransferDeps, project: string): Promise<number> {
   const { server, folder } = deps;
@@ -116,9 +126,9 @@ async function exportFiles(deps: TransferDeps, project: string): Promise<number>
 
 type ListedFile = Omit<ExportedFile, 'sha256'> & { readonly sha256?: string };
 
-function exportedFile(file: ListedFile, { sha256 }: DoneItem): ExportedFile {
+function exportedFile(file: ListedFile, { sha256, owner }: DoneItem): ExportedFile {
   const { name, originalName, contentType, size, createdAt } = file;
-  return { name, originalName, contentType, size, createdAt, sha256 };
+  return { name, originalName, contentType, size, createdAt, sha256, ...(owner && { owner }) };
 }
 
 /** Null: it was deleted meanwhile. */
@@ -130,9 +140,11 @@ async function fetchFile(deps: TransferDeps, project: string, file: ListedFile):
   if (done !== null) return done;
   const what = `${project}/${file.name}`;
   try {
-    const item = await server.call(fileAddress(project, file.name), {}, (answer) =>
-      folder.write(path, counted(deps, what, answer)),
-    );
+    const item = await server.call(fileAddress(project, file.name), {}, async (answer): Promise<DoneItem> => {
+      const written = await folder.write(path, counted(deps, what, answer));
+      const owner = ownerOf(answer);
+      return owner === undefined ? written : { ...written, owner };
+    });
     if (item.bytes !== file.size || (file.sha256 ?? item.sha256) !== item.sha256)
       throw new CommandError(`${what}: its bytes do not match the list of files`);
     await folder.note(item);

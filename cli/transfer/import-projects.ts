@@ -6,7 +6,7 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
 import { filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
-import { fileAddress, fileAt, isCopyOf } from './remote-file.ts';
+import { fileAddress, fileAt, fileRulesAddress, isCopyOf } from './remote-file.ts';
 import { type FinishedJob, type ImportJob, RemoteJobs } from './remote-jobs.ts';
 import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePath } from './remote-space.ts';
 
@@ -41,6 +41,7 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
     }
     for await (const files of pagesOf(folder.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
+    await importFileRules(deps, project);
     progress.say(`${project} complete; record spaces: ${spaces.length}`);
   }
   server.signal.throwIfAborted();
@@ -106,6 +107,14 @@ async function setRules(deps: ImportDeps, project: string, slug: string, rules: 
   });
 }
 
+async function importFileRules({ server, folder }: ImportDeps, project: string): Promise<void> {
+  const path = pathOf.fileRules(project);
+  if ((await folder.done(path)) === null) return;
+  await folder.checked(path);
+  const body: unknown = JSON.parse(await readFile(folder.absolute(path), 'utf8'));
+  await server.json(fileRulesAddress(project), { method: 'PUT', body });
+}
+
 async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImport): Promise<FinishedJob> {
   const { server, folder, manifest, progress } = deps;
   const { project, slug, after } = place;
@@ -130,11 +139,11 @@ async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImp
 
 async function importFile(deps: ImportDeps, project: string, file: ExportedFile): Promise<void> {
   const { server, folder, progress } = deps;
-  const { name, originalName, contentType, size, createdAt, sha256 } = file;
+  const { name, originalName, contentType, size, createdAt, sha256, owner } = file;
   const there = await fileAt(server, project, name);
   if (there !== null && isCopyOf(there, file)) return;
   const { path } = await folder.checked(pathOf.file(project, name));
-  const kept = new URLSearchParams({ originalName, createdAt });
+  const kept = new URLSearchParams({ originalName, createdAt, ...(owner && { owner }) });
   await server.json(`${fileAddress(project, name)}?${kept}`, {
     method: 'PUT',
     headers: {

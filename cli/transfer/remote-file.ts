@@ -1,10 +1,25 @@
 import type { ExportedFile } from './export-folder.ts';
 import { RefusedCall, type RemoteServer } from './remote-server.ts';
 
+export function fileRulesAddress(project: string): string {
+  return `/_projects_/${encodeURIComponent(project)}/files/rules`;
+}
+
+/** The rules of a project's files; null: none, also on a server of an earlier version. */
+export async function readFileRules(server: RemoteServer, project: string): Promise<unknown> {
+  return (await server.find<{ readonly rules: unknown }>(fileRulesAddress(project)))?.rules ?? null;
+}
+
+/** The user who uploaded a file; undefined: none. */
+export function ownerOf({ headers }: Response): string | undefined {
+  return headers.get('sluice-file-owner') ?? undefined;
+}
+
 export interface RemoteFile {
   readonly size: number;
   /** Lower-case hexadecimal digits; null: the server computes no digests. */
   readonly sha256: string | null;
+  readonly owner: string | undefined;
 }
 
 export function fileAddress(project: string, name: string): string {
@@ -18,11 +33,12 @@ export async function fileAt(
   name: string,
 ): Promise<RemoteFile | null> {
   try {
-    return await server.call(fileAddress(project, name), { method: 'HEAD' }, async ({ headers }) => {
+    return await server.call(fileAddress(project, name), { method: 'HEAD' }, async (answer) => {
+      const { headers } = answer;
       // RFC 9530 section 3
       const base64 = /\bsha-256=:([A-Za-z0-9+/=]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
       const sha256 = base64 === undefined ? null : Buffer.from(base64, 'base64').toString('hex');
-      return { size: Number(headers.get('content-length')), sha256 };
+      return { size: Number(headers.get('content-length')), sha256, owner: ownerOf(answer) };
     });
   } catch (error) {
     if (error instanceof RefusedCall && error.status === 404) return null;

@@ -9,7 +9,7 @@ import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { TableSums } from './compare-tables.ts';
 import { DamagedItem, digestOf, type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
 import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
-import { fileAddress, fileAt } from './remote-file.ts';
+import { fileAddress, fileAt, readFileRules } from './remote-file.ts';
 import { bytesOf } from './remote-server.ts';
 import { readSpace } from './remote-space.ts';
 
@@ -32,6 +32,7 @@ export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
   };
   for (const { slug: project, spaces } of manifest.projects) {
     for (const slug of spaces) await note(`${project}/${slug}`, spaceDifference(deps, project, slug));
+    await note(`${project}, rules of files`, fileRulesDifference(deps, project));
     for await (const files of pagesOf(folder.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) =>
         note(`${project}/${file.name}`, fileDifference(deps, project, file), file.size),
@@ -62,11 +63,21 @@ async function spaceDifference(deps: VerifyDeps, project: string, slug: string):
 }
 
 /** Null: there is none. */
+async function fileRulesDifference({ server, folder }: VerifyDeps, project: string): Promise<string | null> {
+  const path = pathOf.fileRules(project);
+  const isExported = (await folder.done(path)) !== null;
+  if (isExported) await folder.checked(path);
+  const exported: unknown = isExported ? JSON.parse(await readFile(folder.absolute(path), 'utf8')) : null;
+  return isDeepStrictEqual(await readFileRules(server, project), exported) ? null : 'they differ';
+}
+
+/** Null: there is none. */
 async function fileDifference(deps: VerifyDeps, project: string, file: ExportedFile): Promise<string | null> {
   const { server, folder } = deps;
   await folder.checked(pathOf.file(project, file.name));
   const there = await fileAt(server, project, file.name);
   if (there === null) return 'the server has no such file';
+  if (there.owner !== file.owner) return 'another user uploaded it';
   if (there.size !== file.size) return `it has ${there.size} bytes, not ${file.size}`;
   const digest = (answer: Response): Promise<string> => digestOf(bytesOf(answer));
   const sha256 = there.sha256 ?? (await server.call(fileAddress(project, file.name), {}, digest));

@@ -14,10 +14,14 @@ export interface CopyProperties {
   readonly name: string;
   readonly originalName: string;
   readonly createdAt: Date;
+  /** Id of the user who uploaded the file; undefined: none. */
+  readonly owner: string | undefined;
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const idLength = 36;
+/** Ids of records, as imports keep them. */
+const ownerPattern = /^[A-Za-z0-9_.~-]{1,64}$/;
 
 export const copyParameters = [
   queryParameter(
@@ -25,6 +29,7 @@ export const copyParameters = [
     'Of a copy: the file is stored under the `name` in the address, which a gateway made. Needs the grant `backup`',
   ),
   queryParameter('createdAt', 'Of a copy: when the file was uploaded'),
+  queryParameter('owner', 'Of a copy: the id of the user who uploaded the file'),
 ];
 
 /** Null: the file is new. Throws 400 if only some of the properties are sent. */
@@ -32,7 +37,8 @@ export function readCopy({ query, params }: HttpRequest): CopyProperties | null 
   const parameter = (wanted: string) => query.find(([name]) => name === wanted)?.[1];
   const originalName = parameter('originalName');
   const createdAt = parameter('createdAt');
-  if (originalName === undefined && createdAt === undefined) return null;
+  const owner = parameter('owner');
+  if (originalName === undefined && createdAt === undefined && owner === undefined) return null;
   const { name = '' } = params;
   const problems: string[] = [];
   if (!isStoredName(name)) problems.push(`${shownName(name)} is not a name that a gateway gave to a file`);
@@ -40,9 +46,10 @@ export function readCopy({ query, params }: HttpRequest): CopyProperties | null 
   const time = timePattern.test(createdAt ?? '') ? Date.parse(createdAt as string) : Number.NaN;
   if (!(time >= 0 && time <= Date.now()))
     problems.push('createdAt should be a time in the past, such as 2026-11-27T13:57:26.150Z');
+  if (owner !== undefined && !ownerPattern.test(owner)) problems.push('owner should be the id of a record');
   if (problems.length > 0) throw invalidOptions(problems);
   const id = name.slice(0, idLength);
-  return { id, name, originalName: originalName as string, createdAt: new Date(time) };
+  return { id, name, originalName: originalName as string, createdAt: new Date(time), owner };
 }
 
 /** Throws 403 unless the sender may choose the name of a file. */

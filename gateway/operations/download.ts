@@ -2,6 +2,7 @@ import type { Authenticate, Principal } from '#auth/authenticate.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
+import { string } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { isStoredName } from '#objects/file-key.ts';
@@ -46,6 +47,8 @@ interface Reader {
   readonly userId: string | null;
   /** Rules bind it. */
   readonly bound: BoundSender | undefined;
+  /** It makes backups, which need the owner. */
+  readonly backup: boolean;
 }
 
 /** The bytes of a range; null: of the whole file. */
@@ -67,6 +70,10 @@ function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader
     'Content-Security-Policy': header('Keeps scripts in the file from running'),
     'X-Content-Type-Options': header('nosniff'),
     'Accept-Ranges': header('bytes'),
+    'Sluice-File-Owner': {
+      description: 'With the grant `backup`: the id of the user who uploaded the file, if any',
+      schema: string,
+    },
   };
   const headers = { ...versionHeaders, ...served, ...more };
   return { description, headers, content: anyFile };
@@ -114,9 +121,10 @@ export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(isLinked(deps, request), (linked) =>
       continueWith(identify(deps, request, linked), (principal) => {
-        const { userId = null, bound } = principal ?? {};
+        const { userId = null, bound, grants } = principal ?? {};
         requiredFor(bound, 'read');
-        const reader = { linked, userId, bound };
+        const backup = grants?.may?.includes('backup') === true && bound === undefined;
+        const reader = { linked, userId, bound, backup };
         const cached = deps.smallFiles.get(request.params.name ?? '');
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
@@ -171,12 +179,14 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
 function answer(
   request: HttpRequest,
   served: ServedFile,
-  { linked, bound }: Reader,
+  { linked, bound, backup }: Reader,
   bytes: BytesOf,
 ): HttpResponse {
-  const { size } = served.file;
+  const { size, owner } = served.file;
   const header = (name: string) => request.header(name);
-  const own = linked || bound !== undefined ? { 'cache-control': privateCaching } : undefined;
+  let own: Record<string, string> | undefined;
+  if (linked || bound !== undefined) own = { 'cache-control': privateCaching };
+  else if (backup && owner !== undefined) own = { 'sluice-file-owner': owner };
   // RFC 9110 section 13.2.2: preconditions come before Range
   assertPreconditions(header, served, true);
   if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };

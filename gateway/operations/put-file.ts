@@ -66,7 +66,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const grant = await deps.access.begin(request, projectSlug);
     if (copy !== null) assertMayCopy(grant, projectSlug);
     const { userId, bound } = grant;
-    const owner = bound?.user ?? undefined;
+    const owner = copy === null ? (bound?.user ?? undefined) : copy.owner;
     await checkPreconditions(deps, request, { userId, projectSlug, bound });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(

@@ -31,6 +31,7 @@ const guarded = structureOf('shop', 'guarded', fieldsOf('text TEXT'), {
 });
 const albums = structureOf('media', 'albums', fieldsOf('cover TEXT'));
 const rules = { find: { level: { gte: 1 } }, update: { id: '$user.id' }, hidden: ['home'] };
+const fileRules = { read: { owner: '$user.id' }, maxBytes: 5 };
 const noteCount = sized(40_000, 15_000);
 
 const oddNames = [
@@ -88,6 +89,26 @@ async function upload({ baseUrl, token }: Sluice, name: string, bytes: Uint8Arra
   });
   if (answer.status !== 201) throw new Error(`${name}: ${answer.status} ${await answer.text()}`);
   return { name: '', originalName: name, createdAt: '' };
+}
+
+const ownedName = '0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_owned.txt';
+const withBackup = (sluice: Sluice) => ({ authorization: `Bearer ${backupTokens.get(sluice)}` });
+
+/** A file of a user, and rules for it. */
+async function uploadOwned(sluice: Sluice): Promise<void> {
+  const kept = 'originalName=owned.txt&createdAt=2026-01-02T03:04:05.678Z&owner=user-1';
+  const stored = await fetch(`${sluice.baseUrl}/_f_/media/${ownedName}?${kept}`, {
+    method: 'PUT',
+    body: 'owned',
+    headers: withBackup(sluice),
+  });
+  t.equal(stored.status, 200, await stored.text());
+  const ruled = await fetch(`${sluice.baseUrl}/_projects_/media/files/rules`, {
+    method: 'PUT',
+    body: JSON.stringify(fileRules),
+    headers: { ...withBackup(sluice), 'content-type': 'application/json' },
+  });
+  t.equal(ruled.status, 200, await ruled.text());
 }
 
 const filesOf = async ({ baseUrl, token }: Sluice) =>
@@ -162,8 +183,9 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
   for (const [index, name] of oddNames.entries())
     await upload(sluice, name, patterned(index * 1000, index + 1));
   for (let index = 0; index < 10; index++) await upload(sluice, 'same.txt', patterned(10, index));
+  await uploadOwned(sluice);
   const files = await filesOf(sluice);
-  t.equal(files.length, oddNames.length + 11);
+  t.equal(files.length, oddNames.length + 12);
   const named = await call({
     ...at,
     path: '/media/albums',
@@ -225,7 +247,7 @@ async function exported(t: Test, sluice: Sluice): Promise<string> {
   const done = await readFile(join(folder, 'done.ndjson'), 'utf8');
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
-  t.match(stderr, /^media complete; record spaces: 1, files: 32$/m);
+  t.match(stderr, /^media complete; record spaces: 1, files: 33$/m);
   const whole = await readFile(join(folder, 'done.ndjson'), 'utf8');
   t.ok(whole.startsWith(done.slice(0, done.lastIndexOf('\n'))), 'what was whole was not fetched again');
   t.match(await run(killing), { status: 1, stderr: /--again replaces it/ });
@@ -288,6 +310,14 @@ async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Prom
       ['users', 3],
     ],
   );
+  const ofFiles = await call({ baseUrl, token, path: '/_projects_/media/files/rules' });
+  t.strictSame(ofFiles.body.rules, fileRules);
+  const owned = await fetch(`${baseUrl}/_f_/media/${ownedName}`, { headers: withBackup(sluice) });
+  t.equal(owned.headers.get('sluice-file-owner'), 'user-1', await owned.text());
+  const unprivileged = await fetch(`${baseUrl}/_f_/media/${ownedName}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  t.equal(unprivileged.headers.get('sluice-file-owner'), null, await unprivileged.text());
   const known = ({ name, originalName, createdAt }: ListedFile) => [name, originalName, createdAt];
   t.strictSame((await filesOf(sluice)).map(known), files.map(known));
 }
