@@ -20,6 +20,8 @@ export interface CallOutcome {
   readonly problem: string;
   /** Milliseconds that the address wants to pass before its next call; 0: not specified. */
   readonly pause: number;
+  /** Another attempt would end alike, and the target is not to blame. */
+  readonly isFinal?: boolean;
 }
 
 /** An attempt that got no answer. */

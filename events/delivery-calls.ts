@@ -5,7 +5,9 @@ import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import { type CallOutcome, callWebhook, unanswered } from './call-webhook.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryTable } from './delivery-table.ts';
+import { headOf, isMail, type MailMaker, smtpTarget } from './mail-deliveries.ts';
 import type { FindAddress } from './network-guard.ts';
+import type { SendBySmtp } from './send-by-smtp.ts';
 
 /** Bytes of memory for contents of new deliveries, so that a first attempt need not read them. */
 const freshContents = 32 * 1024 ** 2;
@@ -15,6 +17,9 @@ export interface DeliveryCallsDeps {
   readonly findAddress: FindAddress;
   readonly secretOf: KeyedHash;
   readonly observeCall: ObserveCall;
+  readonly mailMaker: MailMaker;
+  /** Absent: there is no SMTP server. */
+  readonly sendBySmtp?: SendBySmtp | undefined;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -38,24 +43,60 @@ export class DeliveryCalls {
 
   /** Makes an attempt. `accepted`: the address accepted the connection, and was sent the content. */
   async call(delivery: Delivery, signal: AbortSignal): Promise<CallOutcome & { readonly accepted: boolean }> {
-    const { findAddress, secretOf, observeCall } = this.#deps;
+    if (!isMail(delivery)) return this.#callWebhook(delivery, () => this.contentOf(delivery), signal);
+    try {
+      return { ...(await this.#sendMail(delivery, signal)), accepted: false };
+    } catch (error) {
+      return { ...unanswered((error as Error).message.slice(0, 200)), accepted: false };
+    }
+  }
+
+  async #sendMail(delivery: Delivery, signal: AbortSignal): Promise<CallOutcome> {
+    const { mailMaker, sendBySmtp } = this.#deps;
+    const { id, ownerId: account, url } = delivery;
+    const made = await mailMaker.make(await this.contentOf(delivery), signal);
+    if (typeof made === 'string') return { ...unanswered(made), isFinal: true };
+    if (url !== smtpTarget) {
+      const content = JSON.stringify({ ...headOf(delivery), ...made });
+      return this.#callWebhook(delivery, async () => content, signal);
+    }
+    if (sendBySmtp === undefined) return unanswered('SMTP_URL is not set');
+    return this.#observed(() => sendBySmtp({ id, account, ...made }, signal), ['smtp', 'send'], signal);
+  }
+
+  async #callWebhook(
+    delivery: Delivery,
+    contentOf: () => Promise<string>,
+    signal: AbortSignal,
+  ): Promise<CallOutcome & { readonly accepted: boolean }> {
+    const { findAddress, secretOf } = this.#deps;
     const { id, url, ownerId } = delivery;
     const secret = await secretOf(ownerId).catch(() => null);
     if (secret === null) return { ...unanswered('the signing key can not be read'), accepted: false };
-    let outcome = unanswered('');
     let accepted = false;
     const content = async (): Promise<string> => {
-      const text = await this.contentOf(delivery);
+      const text = await contentOf();
       accepted = true;
       return text;
     };
+    const call = () => callWebhook({ id, url, content, secret }, findAddress, signal);
+    const outcome = await this.#observed(call, ['webhook', 'POST'], signal);
+    return { ...outcome, accepted };
+  }
+
+  async #observed(
+    call: () => Promise<CallOutcome>,
+    [system, name]: readonly ['webhook' | 'smtp', string],
+    signal: AbortSignal,
+  ): Promise<CallOutcome> {
+    let outcome = unanswered('');
     // throw, so that a refusal counts as a failed call
     const work = async (): Promise<void> => {
-      outcome = await callWebhook({ id, url, content, secret }, findAddress, signal);
+      outcome = await call();
       if (!outcome.delivered) throw new Error(outcome.problem);
     };
-    await observeCall('webhook', 'POST', work, { signal }).catch(() => {});
-    return { ...outcome, accepted };
+    await this.#deps.observeCall(system, name, work, { signal }).catch(() => {});
+    return outcome;
   }
 
   async contentOf(delivery: Delivery): Promise<string> {

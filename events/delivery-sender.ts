@@ -175,7 +175,7 @@ export class DeliverySender {
     const progress = this.#after(queued, outcome, 1);
     const until = outcome.pause === 0 ? 0 : Date.now() + outcome.pause;
     const slows = outcome.status === tooMany || until > 0;
-    const health = { failed: !outcome.delivered, slows, until };
+    const health = { failed: !outcome.delivered && outcome.isFinal !== true, slows, until };
     const maySplit =
       progress.state === 'pending' && outcome.accepted && !slows && progress.attempts >= wholeAttempts;
     if (!maySplit || !(await this.#split(queued, progress, health)))
@@ -254,12 +254,12 @@ export class DeliverySender {
     const { delayAfter = retryDelay, deadAddresses } = this.#deps;
     const { process } = this;
     const { ownerId, url, expiresAt } = delivery;
-    const { delivered, status, problem, pause } = outcome;
+    const { delivered, status, problem, pause, isFinal = false } = outcome;
     const updatedAt = new Date();
     const attempts = before + made;
     const nextAt = new Date(updatedAt.getTime() + Math.max(pause, delayAfter(attempts)));
     const isGone = status === gone || deadAddresses.has(ownerId, url);
-    const failed = nextAt > expiresAt || isGone ? 'failed' : 'pending';
+    const failed = nextAt > expiresAt || isGone || isFinal ? 'failed' : 'pending';
     const state = delivered ? 'delivered' : failed;
     return { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt };
   }

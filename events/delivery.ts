@@ -1,3 +1,4 @@
+import type { MailPurpose } from '#kernel/record-events/mail.ts';
 import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 
 /** Progress of a delivery: everything that an attempt writes. */
@@ -16,11 +17,14 @@ export interface Progress {
   readonly expiresAt: Date;
 }
 
-/** One call of a webhook: up to 100 records of one write, for one address. */
+/**
+ * One call of a webhook: up to 100 records of one write, for one address. Or a mail: its address takes the place of the
+ * records, so that mails to one address keep their order.
+ */
 export interface Delivery extends Progress, Omit<RecordEvent, 'type' | 'records'> {
   readonly id: string;
   readonly createdAt: Date;
-  readonly event: RecordEvent['type'];
+  readonly event: RecordEvent['type'] | `mail.${MailPurpose}`;
   readonly recordIds: readonly string[];
   /** Bytes of its content: the body of its calls, with the records as they were written. */
   readonly bytes: number;

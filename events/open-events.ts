@@ -1,4 +1,5 @@
 import { sharedPace } from '#engine/shared-pace.ts';
+import type { Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { ProcessServices, Service } from '#process/lifecycle/service.ts';
 import { webhookRoutes } from './webhook-routes.ts';
@@ -10,9 +11,9 @@ const contentShare = 256 * 1024 ** 2;
 /** Opens the events of a process on its stores, and starts to send deliveries that an earlier process left. */
 export async function openEvents(
   services: ProcessServices,
-): Promise<RecordEvents & Pick<Service, 'routes' | 'close'>> {
+): Promise<RecordEvents & Mails & Pick<Service, 'routes' | 'close'>> {
   const { config, authenticate } = services;
-  const { maxStoredRecordBytes: limit } = config;
+  const { maxStoredRecordBytes: limit, smtpUrl: url, mailFrom: from = '' } = config;
   // the embedded engine serves one process
   const singleWriter = config.clickhouse === undefined;
   const webhooks = new Webhooks({
@@ -20,12 +21,16 @@ export async function openEvents(
     singleWriter,
     contentShare: limit === 0 ? contentShare : Math.min(contentShare, limit),
     allowed: config.webhookPrivateNetworks,
+    smtp: url === undefined ? undefined : { url, from },
     pace: singleWriter ? undefined : sharedPace(services, 'webhook_calls'),
   });
   await webhooks.start();
   return {
     routes: webhookRoutes({ webhooks, authenticate }),
     publish: (event) => webhooks.publish(event),
+    hasSmtp: webhooks.hasSmtp,
+    promise: (mail) => webhooks.promise(mail),
+    makeMails: (make) => webhooks.makeMails(make),
     close: () => webhooks.close(),
   };
 }

@@ -2,6 +2,7 @@ import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
+import { mailPurposes } from '#kernel/record-events/mail.ts';
 import type { HttpResponse, QueryPairs, Route } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { accountErrors as errors, jsonAnswer, queryParameter } from '#server/openapi/api-operation.ts';
@@ -26,11 +27,14 @@ const delivery = named(
   'Delivery',
   exactObject({
     id: { ...string, description: 'Also the `webhook-id` of the call' },
-    event: { type: 'string', enum: ['record.inserted', 'record.updated'] },
+    event: {
+      type: 'string',
+      enum: ['record.inserted', 'record.updated', ...mailPurposes.map((purpose) => `mail.${purpose}`)],
+    },
     project: string,
     space: string,
-    url: string,
-    recordIds: arrayOf(string),
+    url: { ...string, description: '`mailto:` for a mail by SMTP' },
+    recordIds: { ...arrayOf(string), description: 'Of a mail: the address that it was asked for' },
     state: { type: 'string', enum: ['pending', 'delivered', 'failed', 'split'] },
     attempts: count,
     lastStatus: nullable({ type: 'integer', description: 'Status of the last answer; null: there was none' }),

@@ -2,17 +2,20 @@ import type { BlockList } from 'node:net';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { Database } from '#engine/database.ts';
 import type { Pace } from '#engine/statement-queues.ts';
-import { notFound, overloaded } from '#kernel/errors/catalogue.ts';
+import { notFound, overloaded, unavailable } from '#kernel/errors/catalogue.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
+import type { Mails, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { type DeadAddress, DeadAddresses } from './dead-addresses.ts';
-import type { Delivery, NewDelivery } from './delivery.ts';
+import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
 import { type DeliveryScope, DeliveryTable } from './delivery-table.ts';
+import { headOf, MailMaker, mailEvent, smtpTarget } from './mail-deliveries.ts';
 import { createFindAddress } from './network-guard.ts';
+import { createSendBySmtp, type SmtpOptions } from './send-by-smtp.ts';
 
 /** Most records and characters of one delivery; a single record may be longer. */
 const mostRecords = 100;
@@ -37,19 +40,23 @@ export interface WebhooksDeps {
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Pick<Metrics, 'observeCall'>;
   readonly pace?: Pace | undefined;
+  /** Absent: mails need a webhook. */
+  readonly smtp?: SmtpOptions | undefined;
   /** Settings of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
   readonly silence?: number;
   readonly limits?: DeliverySenderDeps['limits'];
 }
 
-/** Turns events of records into durable deliveries, and sends them. */
-export class Webhooks implements RecordEvents {
+/** Turns events of records, and promised mails, into durable deliveries, and sends them. */
+export class Webhooks implements RecordEvents, Mails {
+  readonly hasSmtp: boolean;
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;
   readonly #deadAddresses: DeadAddresses;
   readonly #keyOf: ReturnType<typeof createKeyedHash>;
   readonly #newId = createUuidV7();
+  readonly #mailMaker = new MailMaker();
 
   constructor(deps: WebhooksDeps) {
     const table = new DeliveryTable(deps);
@@ -57,6 +64,7 @@ export class Webhooks implements RecordEvents {
     this.#keyOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
     const deadAddresses = new DeadAddresses(deps);
     this.#deadAddresses = deadAddresses;
+    this.hasSmtp = deps.smtp !== undefined;
     this.#sender = new DeliverySender({
       ...deps,
       table,
@@ -64,6 +72,8 @@ export class Webhooks implements RecordEvents {
       observeCall: deps.metrics.observeCall,
       secretOf: this.#keyOf,
       findAddress: createFindAddress(deps.allowed),
+      mailMaker: this.#mailMaker,
+      sendBySmtp: deps.smtp && createSendBySmtp(deps.smtp),
     });
   }
 
@@ -88,6 +98,24 @@ export class Webhooks implements RecordEvents {
       size += next[0].bytes;
     }
     if (made.length > 0) await this.#store(made);
+  }
+
+  makeMails(make: MakeMail): void {
+    this.#mailMaker.register(make);
+  }
+
+  /** Stores a mail that a request promised. Throws a 503 if it can't be kept until it is sent. */
+  async promise(mail: PromisedMail): Promise<void> {
+    const { ownerId, spaceId, project, space, address, purpose } = mail;
+    const url = mail.webhook ?? smtpTarget;
+    if (this.#deadAddresses.has(ownerId, url)) throw unavailable('The webhook for mails is switched off');
+    const content = JSON.stringify(mail);
+    const event = mailEvent(purpose);
+    const place = { ownerId, spaceId, event, project, space, url, recordIds: [address] };
+    const delivery = this.#newDelivery(this.#newId(), new Date(), place, content);
+    const problem = this.#sender.backlog.add(ownerId, delivery.bytes);
+    if (problem !== null) throw overloaded('too many mails of the account wait');
+    await this.#store([[delivery, content]]);
   }
 
   /** The secret that signs an account's deliveries, in the form of Standard Webhooks. */
@@ -165,8 +193,8 @@ export class Webhooks implements RecordEvents {
     const id = this.#newId();
     const now = new Date();
     const recordIds = records.map((record) => record.id);
-    const known = { deliveryId: id, event: type, project, space, recordIds };
-    const head = JSON.stringify({ ...known, time: now.toISOString() }).slice(0, -1);
+    const place = { ownerId, spaceId, event: type, project, space, url, recordIds };
+    const head = JSON.stringify(headOf({ id, createdAt: now, ...place })).slice(0, -1);
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
     const bytes = Buffer.byteLength(content);
     // an address that stays dead must not fill the store; deliveries beyond the limit are only listed
@@ -175,21 +203,18 @@ export class Webhooks implements RecordEvents {
     const problem = isOff ? switchedOff : backlog.add(ownerId, bytes);
     // a delivery to an address that is off may be sent again later
     const isKept = problem === null || (isOff && backlog.keepsContent(ownerId, bytes));
-    const delivery: Delivery = {
-      ownerId,
-      id,
-      spaceId,
-      event: type,
-      project,
-      space,
-      url,
-      recordIds,
-      bytes,
-      createdAt: now,
-      ...this.#newProgress(now),
-      ...(problem === null ? {} : { state: 'failed', problem }),
-    };
-    return [delivery, isKept ? content : ''];
+    const delivery = this.#newDelivery(id, now, place, content);
+    const made: Delivery = problem === null ? delivery : { ...delivery, state: 'failed', problem };
+    return [made, isKept ? content : ''];
+  }
+
+  #newDelivery(
+    id: string,
+    createdAt: Date,
+    place: Omit<Delivery, 'id' | 'createdAt' | 'bytes' | keyof Progress>,
+    content: string,
+  ): Delivery {
+    return { ...place, id, createdAt, bytes: Buffer.byteLength(content), ...this.#newProgress(createdAt) };
   }
 
   #newProgress(now: Date) {

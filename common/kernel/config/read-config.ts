@@ -6,7 +6,7 @@ import { type RedisConfig, readRedis, redis } from './read-redis.ts';
 import { readS3, type S3Config, s3 } from './read-s3.ts';
 import { readTracing, type TracingConfig, traces } from './read-tracing.ts';
 import { largestPart } from './s3-part-sizes.ts';
-import { accounts, address, files, limits, logs, processes, records } from './settings.ts';
+import { accounts, address, files, limits, logs, mails, processes, records } from './settings.ts';
 import {
   listVariables,
   type ReadContext,
@@ -23,6 +23,7 @@ export const sections: readonly Section[] = [
   files,
   limits,
   records,
+  mails,
   s3,
   clickhouse,
   redis,
@@ -37,6 +38,7 @@ const variables = {
   ...files.variables,
   ...limits.variables,
   ...records.variables,
+  ...mails.variables,
   ...s3.variables,
   ...clickhouse.variables,
   ...redis.variables,
@@ -144,6 +146,9 @@ function contradictions(config: Config): string[] {
     problems.push(
       `WORKERS is ${workers}, but CLICKHOUSE_URL is not set: the embedded engine serves one process only`,
     );
+  }
+  if (config.smtpUrl !== undefined && config.mailFrom === undefined) {
+    problems.push('SMTP_URL is set: MAIL_FROM should name the sender of its mails');
   }
   return problems;
 }

@@ -159,6 +159,22 @@ export const records = {
   },
 };
 
+export const mails = {
+  title: 'E-mail',
+  variables: {
+    smtpUrl: text('SMTP_URL', {
+      secret: true,
+      fits: (given) => /^smtps?:\/\/[^/]/.test(given) && URL.canParse(given),
+      form: 'an address such as smtp://user:password@mail.example.com:587, or smtps://',
+    }),
+    mailFrom: text('MAIL_FROM', {
+      fits: (given) => /^(?:[^<>@,;:"\\\p{C}]{1,100} <)?[^<>@\s,;:"\\]+@[^<>@\s,;:"\\]+>?$/u.test(given),
+      form: 'an address such as Photo wall <wall@example.com>',
+    }),
+    mailsPerHour: integer('MAILS_PER_HOUR', 1000, [1, mostRequests]),
+  },
+};
+
 export const processes = {
   title: 'Processes and timeouts',
   variables: {

@@ -144,7 +144,7 @@ function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {
 function measureCalls(registry: Registry): ObserveCall {
   const durations = new Histogram({
     name: 'sluice_call_duration_seconds',
-    help: 'Time that a call to the engine, to S3, to Redis or to a webhook took; of streams, until their first bytes',
+    help: 'Time that a call to the engine, to S3, to Redis, to a webhook or to the SMTP server took; of streams, until their first bytes',
     labelNames: ['system', 'call', 'outcome'],
     buckets: durationBuckets,
     registers: [registry],

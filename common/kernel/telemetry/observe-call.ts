@@ -1,5 +1,5 @@
 /** The systems that the service calls. */
-export type System = 'engine' | 's3' | 'redis' | 'webhook';
+export type System = 'engine' | 's3' | 'redis' | 'webhook' | 'smtp';
 
 /** `missing`: the response says "not found". `aborted`: the caller no longer wants the result. */
 export type Outcome = 'ok' | 'missing' | 'aborted' | 'error';

@@ -39,6 +39,7 @@ const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   s3: { 'rpc.system.name': 'aws-api', 'rpc.service': 'S3' },
   redis: { 'db.system.name': 'redis' },
   webhook: {},
+  smtp: {},
 };
 
 /** Starts tracing. The SDK reads all other settings from OpenTelemetry's environment variables. */
