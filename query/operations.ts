@@ -15,9 +15,12 @@ import { deleteMany, updateMany } from './operations/many-records.ts';
 import { sendOtp, sendPushNotifications } from './operations/missing-function.ts';
 import { deleteOneById, updateOneById } from './operations/one-by-id.ts';
 import type { Operation, OperationDefinition } from './operations/operation.ts';
+import { resetPassword } from './operations/reset-password.ts';
 import { search } from './operations/search.ts';
+import { signUp } from './operations/sign-up.ts';
 import { getInferredStructure, setInferredStructure, setStructure } from './operations/structures.ts';
 import { updateOne } from './operations/update-one.ts';
+import { verifyEmail } from './operations/verify-email.ts';
 
 const space = '/:project/:space';
 const single = `${space}/_single_`;
@@ -29,8 +32,10 @@ const reads = { family: 'find', needs: inSpace('find'), readsOnly: true, method:
 const inserts = { family: 'insert', needs: inSpace('insert'), method: 'POST' } as const;
 const updates = { family: 'update', needs: inSpace('update'), method: 'POST' } as const;
 const deletes = { family: 'delete', needs: inSpace('delete'), method: 'DELETE' } as const;
-/** A login needs no login token, and a header names its space. */
+/** A login needs no login token, and a header names its space. So do the steps before it. */
 const logins = { family: null, needs: { grant: 'find', touches: 'named space' }, method: 'POST' } as const;
+const signUps = { ...logins, needs: { grant: 'insert', touches: 'named space' } } as const;
+const proofs = { ...logins, needs: { grant: 'update', touches: 'named space' } } as const;
 const missing = { family: null, needs: { grant: 'find', touches: 'beside spaces' }, method: 'POST' } as const;
 const structures = { family: null, needs: inSpace('structure'), method: 'POST' } as const;
 
@@ -80,6 +85,9 @@ export const operations: readonly Operation[] = [
   row('clear', deletes, `${space}/clear-records`, clear),
   row('getTokenOwner', { ...reads, family: null }, `${space}/get-token-owner`, getTokenOwner),
   row('login', logins, `${call}/login`, login),
+  row('signUp', signUps, `${call}/sign-up`, signUp),
+  row('verifyEmail', proofs, `${call}/verify-email`, verifyEmail),
+  row('resetPassword', proofs, `${call}/reset-password`, resetPassword),
   row('sendOtp', missing, `${call}/send-otp`, sendOtp),
   row('sendPushNotifications', missing, `${call}/send-push-notification`, sendPushNotifications),
   row('setStructure', structures, `${space}/set-structure`, setStructure),

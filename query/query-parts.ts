@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { openLoginTokens } from '#auth/login-tokens.ts';
+import { createMailTokens } from '#auth/mail-tokens.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import type { Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ProcessServices } from '#process/lifecycle/service.ts';
@@ -32,6 +35,10 @@ import { liveAnswer, liveRoute } from './live/live-route.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { BoundSpaces } from './login/bound-spaces.ts';
+import { MailLimits } from './login/mail-limits.ts';
+import { createMakeMail } from './login/sign-up-mails.ts';
+import { SignUpUsers } from './login/sign-up-users.ts';
+import { SignUps } from './login/sign-ups.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
@@ -64,6 +71,7 @@ export interface QueryEnvironment
     | 'allowClearAllSpaces'
     | 'loginTokenSecret'
     | 'loginTokenTtl'
+    | 'mailsPerHour'
     | 'publicUrl'
     | 'readMaxRows'
     | 'readLimits'
@@ -74,7 +82,9 @@ export interface QueryEnvironment
     | 'liveMaxTokenStreams'
   >;
   readonly store: WritableStore;
-  readonly events: RecordEvents;
+  readonly events: RecordEvents & Mails;
+  /** For the limits of mails; absent: this process counts by itself. */
+  readonly redis?: RedisConnection | undefined;
   readonly now: () => number;
   /** Slows down guesses of passwords. */
   readonly throttle: Throttle;
@@ -106,6 +116,7 @@ export function queryParts(environment: QueryEnvironment): {
   const { spaces, authorize, boundSpaces, quota } = reading;
   fileSenders.askForUsers((user, signal) => boundSpaces.hasUser(user, signal));
   const { records, changes } = writingParts(environment, reading);
+  const signUps = openSignUps(environment, { ...reading, records, changes });
   const opening = {
     store,
     authenticate,
@@ -165,6 +176,7 @@ export function queryParts(environment: QueryEnvironment): {
     structures,
     loginTokens,
     candidates,
+    signUps,
     events,
     live: (request, asked) => liveAnswer(liveFinds, request, { request: new LiveRequest(request), asked }),
     addresses,
@@ -257,6 +269,20 @@ function writingParts(
     records: new RecordInserts({ store, reader, hasher, reservations, writes, newId, now }),
     changes: new RecordChanges({ store, hasher, reservations, writes }),
   };
+}
+
+/** Sign-up, and the mails that it promises. */
+function openSignUps(
+  { config, store, events, redis, throttle, log, now }: QueryEnvironment,
+  parts: ReturnType<typeof readingParts> & ReturnType<typeof writingParts>,
+): SignUps {
+  const { keys, candidates, spaces } = parts;
+  const tokens = createMailTokens(createKeyedHash(keys, 'sluice mail token 1'), now);
+  const users = new SignUpUsers({ candidates, tokens, throttle });
+  events.makeMails(createMakeMail({ spaces, users, tokens }));
+  const keyOf = createKeyedHash(keys, 'sluice mail limits 1');
+  const limits = new MailLimits({ redis, log, keyOf, perHour: config.mailsPerHour, now });
+  return new SignUps({ ...parts, store, users, limits, mails: events });
 }
 
 /** Null: accounts may store any number of bytes. */

@@ -1,5 +1,6 @@
 import { createHasher } from '#auth/hasher.ts';
 import { openLoginThrottle } from '#auth/open-login-throttle.ts';
+import type { Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { openObjectStore } from '#objects/open-object-store.ts';
 import type { Examples } from '#process/lifecycle/first-start-text.ts';
@@ -17,7 +18,9 @@ import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { freshnessOf } from './space/spaces-deps.ts';
 
 /** The carrier of events, opened for a process, with routes of its own. */
-type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Service, 'routes' | 'close'>>;
+type OpenEvents = (
+  services: ProcessServices,
+) => Promise<RecordEvents & Mails & Pick<Service, 'routes' | 'close'>>;
 
 /** How often receipts of inserts are swept. Milliseconds. */
 const sweepEvery = 3_600_000;
@@ -95,6 +98,7 @@ async function openEnvironment(services: ProcessServices, openEvents: OpenEvents
     fileSenders: services.fileSenders,
     usage: services.usage,
     metrics: services.metrics,
+    redis,
     log,
     store,
     catalogue,

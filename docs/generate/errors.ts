@@ -28,6 +28,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   missingFilePart: catalogue.missingFilePart(),
   unauthorized: catalogue.unauthorized('The access token is not known'),
   invalidRules: catalogue.invalidRules(['readonly names "role", which is not a field of the structure']),
+  notVerified: catalogue.notVerified(),
   notAllowed: catalogue.notAllowed('The rules of the record space orders let nobody delete records'),
   notGranted: catalogue.notGranted('The access token is not granted insert in the record space orders'),
   httpsRequired: catalogue.httpsRequired(),

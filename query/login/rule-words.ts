@@ -93,6 +93,7 @@ export function warningsOf(rules: Rules, { fields }: Structure, users: Structure
       required &&
       defaultValue === null &&
       rules.readonly.includes(slug) &&
+      slug !== rules.signUp?.email.slug &&
       ![...rules.set.keys()].some((set) => set.slug === slug),
   );
   const warnings = open.map(everybodyMay);

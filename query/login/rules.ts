@@ -17,6 +17,7 @@ import type { StoredValue } from '#records/types/field-type.ts';
 import { type FieldType, readFieldValue, typeEntry, typeOfIds } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import { readBodyConditions } from '../input/read-body-conditions.ts';
+import { readSignUp, type SignUpSettings } from './sign-up-settings.ts';
 
 /** What an operation may touch: conditions, `true` for everything, or null: nobody may. */
 export type Allowed = readonly GivenFilter[] | true | null;
@@ -27,9 +28,11 @@ export interface Rules {
   /** The slug of the space of the users. */
   readonly users: string;
   readonly set: ReadonlyMap<Field, unknown>;
-  /** Slugs. */
+  /** Slugs. Also of fields that only a mail proves. */
   readonly readonly: readonly string[];
   readonly hidden: readonly string[];
+  /** Null: nobody can sign up. */
+  readonly signUp: SignUpSettings | null;
   /** The names in values, such as `$user.id`. */
   readonly variables: readonly string[];
 }
@@ -41,7 +44,7 @@ export interface RuleValues {
 }
 
 export const usersByDefault = 'users';
-const keys: readonly string[] = [...families, 'users', 'set', 'readonly', 'hidden'];
+const keys: readonly string[] = [...families, 'users', 'set', 'readonly', 'hidden', 'signUp'];
 /** Most characters of a space's rules. */
 export const longestRules = 32_768;
 
@@ -68,7 +71,15 @@ export function readRules(input: unknown, structure: Structure, problems: string
     readFields(key, list, structure, problems).map(({ slug }) => slug),
   ) as [string[], string[]];
   const set = readSet(given.set ?? {}, structure, variables, problems);
-  return { allow, users: String(users), set, readonly, hidden, variables: [...variables].sort() };
+  const signUp = readSignUp(given.signUp, structure, problems);
+  const proven = signUp?.verified ? [signUp.email, signUp.verified].filter(Boolean) : [];
+  for (const { slug, name } of proven) {
+    readonly.push(slug);
+    if ([...set.keys()].some((field) => field.slug === slug))
+      problems.push(`set names the field ${shownName(name)}, which signUp sets`);
+  }
+  const names = [...variables].sort();
+  return { allow, users: String(users), set, readonly, hidden, signUp, variables: names };
 }
 
 /** @param operation its name, and the plural of what it touches */

@@ -1,13 +1,38 @@
-import { unauthorized } from '#kernel/errors/catalogue.ts';
+import { notVerified, unauthorized } from '#kernel/errors/catalogue.ts';
 import { exactObject, named, string } from '#kernel/json/schema.ts';
 import { parseCredentials } from '#records/input/credentials.ts';
 import { storedJson } from '#records/sql/record-row.ts';
 import { headerParameter } from '#server/openapi/api-operation.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { tokenOwner } from '../login/authorize.ts';
+import { isVerified, signUpOf } from '../login/sign-up-users.ts';
 import { credentials, loginSample, tokenOwnerSample } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
+
+/** The header that names the users. */
+export const usersParameter: NonNullable<OperationDefinition['parameters']> = ({ structure }) => [
+  {
+    name: 'function-resources',
+    in: 'header',
+    required: true,
+    description: 'The structure of the one record space that holds the users',
+    json: named(
+      'FunctionResources',
+      exactObject(
+        {
+          mustExistSpaceStructures: {
+            type: 'array',
+            minItems: 1,
+            maxItems: 1,
+            items: { anyOf: [structure, named('NamedSpace', exactObject({ slug: string }))] },
+          },
+        },
+        { additionalProperties: true },
+      ),
+    ),
+  },
+];
 
 export const login: OperationDefinition = {
   async run({ request, open, body }, { structures, candidates, loginTokens }) {
@@ -16,6 +41,9 @@ export const login: OperationDefinition = {
     const user = await candidates.login(space, conditions, request.signal);
     // one answer for a wrong password and for a user that does not exist
     if (user === null) throw unauthorized('Wrong user name or password');
+    const signUp = signUpOf(space);
+    // only who knows the password learns of it
+    if (signUp?.required && !isVerified(signUp, user)) throw notVerified();
     const token = await loginTokens.issue({
       projectId: space.projectId,
       spaceId: space.id,
@@ -27,28 +55,7 @@ export const login: OperationDefinition = {
   description:
     'Finds the user whose fields have the values of the body. The token works for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
   spaceHeaders: 'creation',
-  parameters: ({ structure }) => [
-    {
-      name: 'function-resources',
-      in: 'header',
-      required: true,
-      description: 'The structure of the one record space that holds the users',
-      json: named(
-        'FunctionResources',
-        exactObject(
-          {
-            mustExistSpaceStructures: {
-              type: 'array',
-              minItems: 1,
-              maxItems: 1,
-              items: { anyOf: [structure, named('NamedSpace', exactObject({ slug: string }))] },
-            },
-          },
-          { additionalProperties: true },
-        ),
-      ),
-    },
-  ],
+  parameters: usersParameter,
   body: () => ({
     schema: named('Credentials', {
       type: 'object',
@@ -60,7 +67,7 @@ export const login: OperationDefinition = {
     example: credentials,
   }),
   answer: ({ record }) => named('Login', exactObject({ token: string, user: record })),
-  errors: ['invalid_value', 'invalid_condition', 'too_many_attempts'],
+  errors: ['invalid_value', 'invalid_condition', 'too_many_attempts', 'not_verified'],
   sample: loginSample,
 };
 

@@ -17,6 +17,7 @@ import type { RequestConditions } from '../input/request-conditions.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { LiveAddresses } from '../live/live-addresses.ts';
+import type { SignUps } from '../login/sign-ups.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
 import type { Authorize, BindSpace } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
@@ -37,6 +38,7 @@ export interface QueryParts {
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
+  readonly signUps: SignUps;
   /** For `Upserts`. Other writes publish their events themselves. */
   readonly events: RecordEvents;
   /** Answers a live query. @param requested its conditions */

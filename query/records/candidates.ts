@@ -42,6 +42,11 @@ export class Candidates {
     return right?.row ?? null;
   }
 
+  /** The oldest record that meets the plain conditions, with the stored hashes of `hashed`, whose values are not compared. */
+  async oldest(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Candidate | null> {
+    return (await this.#find(space, conditions, 1, signal))[0] ?? null;
+  }
+
   /**
    * Checks conditions on hashed fields, and turns them into a condition on ids. Null: no record meets them. Throws a 400 when
    * the other conditions leave too many records, and a 422 when the search for them would cost too much.

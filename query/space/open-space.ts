@@ -61,8 +61,12 @@ export type OpenSpace = (
   body?: () => Promise<unknown>,
 ) => RecordSpace | Promise<RecordSpace>;
 
+/** Operations that need no login, and write a user. */
+const stepsToLogin: readonly string[] = ['signUp', 'verifyEmail', 'resetPassword'];
+
 /** Whether an operation writes records that the rules of a structure must hold for. An import writes after its request. */
 export function storesRecords({ family, name }: OperationIdentity): boolean {
+  if (family === null) return stepsToLogin.includes(name);
   return (family === 'insert' && name !== 'import') || family === 'update';
 }
 
@@ -171,10 +175,12 @@ export function createOpenSpace(deps: {
 function openBound(
   bind: BindSpace,
   principal: Principal,
-  [request, { name }]: Parameters<OpenSpace>,
+  [request]: Parameters<OpenSpace>,
   find: () => RecordSpace | Promise<RecordSpace>,
 ): RecordSpace | Promise<RecordSpace> {
-  const operation = name === 'login' ? name : (request.needs?.grant as Family);
+  // login, and the steps before it, which apply the rules themselves
+  const isLogin = request.needs?.touches === 'named space';
+  const operation = isLogin ? 'login' : (request.needs?.grant as Family);
   const count = principal.admit;
   let isCounted = false;
   const admit =

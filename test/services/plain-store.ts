@@ -37,6 +37,7 @@ export const queryConfig: QueryEnvironment['config'] = {
   liveMaxTokenStreams: 1000,
   maxImportBytes: 64 * 1024 ** 2,
   dataDir: join(tmpdir(), 'sluice-nowhere'),
+  mailsPerHour: 1000,
   loginTokenSecret: undefined,
   loginTokenTtl: 36 * 3_600_000,
 };
@@ -46,6 +47,7 @@ export function untouchedQueryRoutes(authenticate?: QueryEnvironment['authentica
   const untouched = {
     authenticate,
     fileSenders: { authenticate, askForUsers() {} },
+    events: { makeMails() {} },
     store: plainStore({} as never),
     freshness: {},
     invalidation: unannounced,

@@ -74,6 +74,8 @@ export const invalidRules = (
   problems: readonly string[],
   message = 'The rules do not fit the record space',
 ) => new ApiError('invalid_rules', message, { problems });
+export const notVerified = () =>
+  new ApiError('not_verified', 'The e-mail address has to be verified before the first login');
 export const notAllowed = (problem: string) => new ApiError('not_allowed', problem);
 export const httpsRequired = () =>
   new ApiError(

@@ -30,6 +30,7 @@ export const errorCodes = {
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
   not_granted: { status: 403, title: 'The access token is not for this' },
   not_allowed: { status: 403, title: 'The rules of the record space do not allow this' },
+  not_verified: { status: 403, title: 'The user has not verified the e-mail address' },
   https_required: { status: 403, title: 'HTTPS is required' },
   unknown_host: { status: 403, title: 'The server is not known by this name' },
   csrf_refused: { status: 403, title: 'The request does not come from a page of this session' },
