@@ -10,6 +10,7 @@ export * from './import-file.ts';
 export * from './live.ts';
 export * from './login.ts';
 export * from './search.ts';
+export * from './sign-up.ts';
 export * from './space.ts';
 export * from './upload.ts';
 export * from './write.ts';
