@@ -29,6 +29,8 @@ export interface MailServer {
   readonly asked: string[];
   /** Resolves with the mail of this number, counted from 0, once it has come. */
   mail(index: number): Promise<ReceivedMail>;
+  /** The oldest mail that was not read yet, once it has come. @param address its recipient; absent: any */
+  next(address?: string): Promise<ReceivedMail>;
   /** Resolves once so many recipients were asked for. */
   askedFor(count: number): Promise<void>;
   close(): Promise<void>;
@@ -39,6 +41,7 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
   const received: ReceivedMail[] = [];
   const replies: MailReply[] = [];
   const asked: string[] = [];
+  const read = new Set<ReceivedMail>();
   let wake: (() => void)[] = [];
   const changed = (): void => {
     const waiting = wake;
@@ -92,6 +95,15 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
     async mail(index) {
       await until(() => received.length > index);
       return received[index] as ReceivedMail;
+    },
+    async next(address) {
+      for (let index = 0; ; index++) {
+        await until(() => received.length > index);
+        const mail = received[index] as ReceivedMail;
+        if (read.has(mail) || (address !== undefined && mail.to[0] !== address)) continue;
+        read.add(mail);
+        return mail;
+      }
     },
     askedFor: (count) => until(() => asked.length >= count),
     close: () => new Promise<void>((resolve) => server.close(resolve)),

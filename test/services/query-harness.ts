@@ -137,6 +137,8 @@ export async function openQueryHarness(
     /** Bytes of answers that are kept. */
     resultBytes?: number;
     hasher?: QueryEnvironment['hasher'];
+    throttle?: QueryEnvironment['throttle'];
+    redis?: QueryEnvironment['redis'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     singleWriter?: boolean;
     /** What differs from the usual write-ahead log of records, and rows in memory. */
@@ -218,7 +220,8 @@ export async function openQueryHarness(
         metrics,
         log,
         invalidation: invalidation ?? unannounced,
-        throttle: new LoginThrottle(),
+        throttle: options.throttle ?? new LoginThrottle(),
+        redis: options.redis,
         hasher: options.hasher ?? quickHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },

@@ -38,7 +38,7 @@ export async function openSignUpApp(
   }: { project?: string; owner?: string; fields?: string; rules?: unknown } = {},
 ): Promise<SignUpApp> {
   const users = spaceOf(harness, project, 'users', fieldsOf(fields));
-  await harness.call({ path: '/' + project + '/users/set-structure', body: users.structure, owner });
+  await harness.call({ path: `/${project}/users/set-structure`, body: users.structure, owner });
   const setRules = (given: unknown) =>
     harness.call({ method: 'PUT', path: `/_projects_/${project}/spaces/users/rules`, body: given, owner });
   const set = await setRules(rules);
