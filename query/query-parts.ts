@@ -115,8 +115,7 @@ export function queryParts(environment: QueryEnvironment): {
   const { structures, newId, inFlight, keys, loginTokens, candidates, reader, exports } = reading;
   const { spaces, authorize, boundSpaces, quota } = reading;
   fileSenders.askForUsers((user, signal) => boundSpaces.hasUser(user, signal));
-  const { records, changes } = writingParts(environment, reading);
-  const signUps = openSignUps(environment, { ...reading, records, changes });
+  const { records, changes, signUps } = writingParts(environment, reading);
   const opening = {
     store,
     authenticate,
@@ -258,31 +257,29 @@ function readingParts(environment: QueryEnvironment) {
 }
 
 /** What writes records of requests. Neither goes past the quota and the webhooks. */
-function writingParts(
-  { store, events, hasher, reservations, now }: QueryEnvironment,
-  { reader, spaces, quota, newId }: ReturnType<typeof readingParts>,
-) {
+function writingParts(environment: QueryEnvironment, reading: ReturnType<typeof readingParts>) {
+  const { store, events, hasher, reservations, now } = environment;
+  const { reader, spaces, quota, newId } = reading;
   const counted = quota === null ? store : quotaWrites(store, quota);
   // a write that is not acknowledged calls no webhook
   const writes = new AnnouncedWrites(store.singleWriter ? counted : currentWrites(counted, spaces), events);
-  return {
-    records: new RecordInserts({ store, reader, hasher, reservations, writes, newId, now }),
-    changes: new RecordChanges({ store, hasher, reservations, writes }),
-  };
+  const records = new RecordInserts({ store, reader, hasher, reservations, writes, newId, now });
+  const changes = new RecordChanges({ store, hasher, reservations, writes });
+  return { records, changes, signUps: openSignUps(environment, reading, { records, changes }) };
 }
 
 /** Sign-up, and the mails that it promises. */
 function openSignUps(
   { config, store, events, redis, throttle, log, now }: QueryEnvironment,
-  parts: ReturnType<typeof readingParts> & ReturnType<typeof writingParts>,
+  { keys, candidates, spaces }: ReturnType<typeof readingParts>,
+  writing: { readonly records: RecordInserts; readonly changes: RecordChanges },
 ): SignUps {
-  const { keys, candidates, spaces } = parts;
   const tokens = createMailTokens(createKeyedHash(keys, 'sluice mail token 1'), now);
   const users = new SignUpUsers({ candidates, tokens, throttle });
   events.makeMails(createMakeMail({ spaces, users, tokens }));
   const keyOf = createKeyedHash(keys, 'sluice mail limits 1');
   const limits = new MailLimits({ redis, log, keyOf, perHour: config.mailsPerHour, now });
-  return new SignUps({ ...parts, store, users, limits, mails: events });
+  return new SignUps({ ...writing, spaces, store, users, limits, mails: events });
 }
 
 /** Null: accounts may store any number of bytes. */

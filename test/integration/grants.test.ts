@@ -45,7 +45,7 @@ function headersOf(path: string): Record<string, string> {
   };
   if (path.includes('/resumable')) return { ...tus, 'content-type': 'application/offset+octet-stream' };
   const login = JSON.stringify({ mustExistSpaceStructures: [{ slug: 'own-space' }] });
-  if (path.endsWith('/login')) return { 'function-resources': login };
+  if (/\/function\/(?!send-)/.test(path)) return { 'function-resources': login };
   return { 'content-type': path.endsWith('/upload') ? 'multipart/form-data; boundary=x' : 'text/plain' };
 }
 
@@ -87,6 +87,8 @@ t.test('every operation needs a grant, and asks for it before anything else', as
 const lists = ['listProjects', 'listSpaces'];
 const allSpaces = ['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'];
 const missing = ['sendOtp', 'sendPushNotifications'];
+/** A header names their space. */
+const namesSpace = ['login', 'signUp', 'verifyEmail', 'resetPassword'];
 /** They look up where a job is (import.test.ts). */
 const jobs = ['listJobs', 'getJob', 'cancelJob'];
 
@@ -94,7 +96,7 @@ const jobs = ['listJobs', 'getJob', 'cancelJob'];
 function isGranted({ operation = '', path, api }: Route, token: Grants): boolean {
   const grant = api?.needs?.grant as Grant;
   const { projects, spaces, may, publishable } = token;
-  const isOfSpace = path.includes('/:space') || operation === 'login';
+  const isOfSpace = path.includes('/:space') || namesSpace.includes(operation);
   const isOfRecords = ['find', 'insert', 'update', 'delete'].includes(grant) && path.startsWith('/:project/');
   if (publishable && !(isOfRecords && !missing.includes(operation))) return false;
   if (may && !may.includes(grant)) return false;

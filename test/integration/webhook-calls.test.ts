@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import type { Database } from '#engine/database.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 import { operations } from '#query/operations.ts';
 import { importSpaces } from '../services/import-spaces.ts';
@@ -25,6 +26,10 @@ const fields: FieldInput[] = fieldsOf(
   'email TEXT unique, code TEXT unique, age NUMBER, password TEXT hashed',
 );
 
+/** Makes the mails of the newest harness. */
+let makeMail: MakeMail = () => Promise.reject(new Error('there is no harness'));
+let promised: PromisedMail | undefined;
+
 /** What the addresses of a space heard, once it was stored. */
 class Heard {
   readonly calls: Call[] = [];
@@ -33,7 +38,14 @@ class Heard {
 
   webhooks(db: Database): ReturnType<typeof testWebhooks> {
     const publish = (event: RecordEvent) => this.#publish(event);
-    return Object.assign(testWebhooks({ db, singleWriter: true }), { publish });
+    const makeMails = (make: MakeMail): void => {
+      makeMail = make;
+    };
+    const promise = async (mail: PromisedMail): Promise<void> => {
+      promised = mail;
+    };
+    const mails = { hasSmtp: true, promise, makeMails };
+    return Object.assign(testWebhooks({ db, singleWriter: true }), { publish, ...mails });
   }
 
   async #publish({ type, url, records }: RecordEvent): Promise<void> {
@@ -81,6 +93,27 @@ class Place {
   call(path: string, body: unknown): Promise<QueryAnswer> {
     return this.harness.call({ path: `/p/${this.slug}/${path}`, structure: this.structure(), body });
   }
+}
+
+/** A user who signed up where addresses are verified, and a function of that space. */
+async function signedUp({ harness, slug }: Place) {
+  const usersFields = fieldsOf('email TEXT unique, password TEXT hashed, verified BOOLEAN');
+  const users = spaceOf(harness, 'p', `${slug}-users`, usersFields, { webhooks: hooks });
+  await users.make();
+  const rules = { insert: true, signUp: { verified: 'verified' } };
+  await harness.call({ method: 'PUT', path: `/_projects_/p/spaces/${slug}-users/rules`, body: rules });
+  const resources = JSON.stringify({ mustExistSpaceStructures: [{ slug: `${slug}-users` }] });
+  const call = (name: string, body: unknown) =>
+    harness.call({ path: `/p/function/${name}`, headers: { 'function-resources': resources }, body });
+  const email = 'ada@example.com';
+  const answer = await call('sign-up', { email, password: 'secret' });
+  /** Of the mail that was promised last. */
+  const code = async (): Promise<string> => {
+    const mail = await makeMail(promised as PromisedMail, new AbortController().signal);
+    return typeof mail === 'string' ? mail : mail.code;
+  };
+  const user = async () => (await users.findOne()).body as Shown;
+  return { call, answer, email, code, user };
 }
 
 const onConflict = (action: 'update' | 'skip') => ({
@@ -275,6 +308,38 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       });
       t.match(answer, { status: 200 });
       return [];
+    },
+  },
+  signUp: {
+    'a user': async (place) => {
+      const { answer, user } = await signedUp(place);
+      place.t.match(answer, { status: 202 });
+      return [['insert', await user()]];
+    },
+  },
+  verifyEmail: {
+    'by a code': async (place) => {
+      const { call, email, code, user } = await signedUp(place);
+      const before = await user();
+      place.t.match(await call('verify-email', { email, code: await code() }), { status: 200 });
+      place.t.match(await call('verify-email', { email }), { status: 202 });
+      return [
+        ['insert', before],
+        ['update', await user()],
+      ];
+    },
+  },
+  resetPassword: {
+    'by a code': async (place) => {
+      const { call, email, code, user } = await signedUp(place);
+      const before = await user();
+      place.t.match(await call('reset-password', { email }), { status: 202 });
+      const proof = { email, code: await code() };
+      place.t.match(await call('reset-password', { ...proof, password: 'other' }), { status: 200 });
+      return [
+        ['insert', before],
+        ['update', await user()],
+      ];
     },
   },
   sendOtp: {},

@@ -123,7 +123,8 @@ function readMail(raw: string): Pick<ReceivedMail, 'raw' | 'subject' | 'text' | 
     raw,
     text,
     subject: /^subject: (.*)$/im.exec(head)?.[1] ?? '',
-    code: /\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/.exec(text)?.[0] ?? '',
+    // not a part of an id in the link
+    code: /(?:^|\s)([0-9A-Z]{4}-[0-9A-Z]{4})(?=\s|$)/.exec(text)?.[1] ?? '',
     token: decodeURIComponent(/#token=(\S+)/.exec(text)?.[1] ?? ''),
   };
 }

@@ -18,6 +18,9 @@ t.test('families', async (t) => {
     none: [
       'getTokenOwner',
       'login',
+      'signUp',
+      'verifyEmail',
+      'resetPassword',
       'sendOtp',
       'sendPushNotifications',
       'setStructure',
