@@ -5,7 +5,17 @@ import t from 'tap';
 import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
 import { type Contract, wholeContract } from '../services/contract.ts';
-import { type Ask, bent, bytesOf, goodRequest, hooked, type Known, users } from '../services/every-status.ts';
+import {
+  type Ask,
+  bent,
+  bytesOf,
+  goodRequest,
+  hooked,
+  type Known,
+  membersIn,
+  signUps,
+  users,
+} from '../services/every-status.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import {
   documentOf,
@@ -106,6 +116,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     newId: async () => 'x',
     newFile,
     newProject,
+    newCode: async () => ({ email: 'x', code: 'x' }),
     ...uploads,
     ...live,
   };
@@ -140,9 +151,20 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   const csv = { ...used, 'content-type': 'text/csv' };
   await json('importRecords', { headers: csv, body: 'name,age\nEve,1\n' });
   const newId = async (): Promise<string> => (await json('insertOne')).id;
+  for (const [slug, signUp] of Object.entries(signUps)) {
+    await json('setStructure', { target: `/demo/${slug}/set-structure`, body: membersIn(slug) });
+    const rules = { target: `/_projects_/demo/spaces/${slug}/rules`, body: JSON.stringify({ signUp }) };
+    await json('setRules', rules);
+  }
+  const newCode: Known['newCode'] = async (purpose) => {
+    const ask = await goodRequest(operation('signUp'), known);
+    await one(ask);
+    const { email } = JSON.parse(ask.body);
+    return { email, code: (await served.mailTo(email, purpose)).code };
+  };
   const { name: picture } = await json('putFile', { target: '/_f_/demo/photo.jpg' });
   const made = { file: name, picture, delivery, job, loginToken: token };
-  known = { ...known, ...made, newId };
+  known = { ...known, ...made, newId, newCode };
   // all that an address may ask for
   await one(await goodRequest(operation('getFrontPage'), known), limited.baseUrl);
 

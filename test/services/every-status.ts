@@ -33,6 +33,8 @@ export interface Known {
   droppedAddress(): Promise<string>;
   /** Stores a file, and answers its name. */
   newFile(): Promise<string>;
+  /** Signs somebody up, and answers the address and the code of a mail to it. */
+  newCode(purpose: 'verifyEmail' | 'resetPassword'): Promise<{ email: string; code: string }>;
   /** Begins an upload of five bytes, and answers its name. */
   newUpload(): Promise<string>;
   /** Name of an upload that has expired. */
@@ -46,6 +48,29 @@ export const users = structureOf('demo', 'user', [
 export const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT' }], {
   webhooks: { onInsertUrl: 'http://127.0.0.1:9/', onUpdateUrl: 'http://127.0.0.1:9/' },
 });
+
+/** Spaces of users who sign up: with a webhook for mails, without verification, and with no way to send mails. */
+export const signUps = {
+  members: { verified: 'verified', webhook: 'http://127.0.0.1:9/' },
+  open: {},
+  mute: { verified: 'verified' },
+};
+export const membersIn = (slug: string): string =>
+  structureOf('demo', slug, [
+    { name: 'email', type: 'TEXT', required: true, unique: true },
+    { name: 'password', type: 'TEXT', required: true, hashed: true },
+    { name: 'verified', type: 'BOOLEAN' },
+  ]);
+const usersIn = (slug: string) => ({
+  'function-resources': `{"mustExistSpaceStructures":[{"slug":"${slug}"}]}`,
+});
+/** Everybody is somebody else: addresses have limits. */
+let people = 0;
+const newPerson = (): string => `person-${people++}@example.com`;
+
+function isMailStep(id: string): boolean {
+  return id === 'signUp' || id === 'verifyEmail' || id === 'resetPassword';
+}
 
 const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n';
 const tus = { 'tus-resumable': '1.0.0', 'content-type': 'application/offset+octet-stream' };
@@ -87,6 +112,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
       ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
       ...(id === 'getTokenOwner' ? { token: known.loginToken } : {}),
       ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
+      ...(isMailStep(id) ? usersIn('members') : {}),
       ...tusHeaders[id],
       ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
       ...(isCsv ? { 'content-type': 'text/csv' } : {}),
@@ -100,7 +126,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
           ? 'hello'
           : json === undefined
             ? ''
-            : JSON.stringify(json.example),
+            : JSON.stringify(isMailStep(id) ? { ...json.example, email: newPerson() } : json.example),
   };
 }
 
@@ -151,6 +177,10 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       // it goes on for ever
       if (id === 'watchRecords') return null;
       if (isAppend(id)) return withHeaders({ accept: 'application/json' });
+      if (id === 'signUp') return withHeaders(usersIn('open'));
+      if (id === 'verifyEmail') return { ...good, body: JSON.stringify(await known.newCode(id)) };
+      if (id === 'resetPassword')
+        return { ...good, body: JSON.stringify({ ...(await known.newCode(id)), password: 'new' }) };
       return id === 'importRecords' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
     case 202:
@@ -212,6 +242,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
         ? null
         : withHeaders({ 'test-fault': String(status), authorization: 'Bearer good' });
     case 501:
+      if (isMailStep(id)) return withHeaders(usersIn('mute'));
       // with the engine that tests have, and for one process, it is there
       return /^(?:queryFile|find|watchRecords)/.test(id) ? null : good;
     default:
@@ -258,6 +289,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
     const resources = `{"mustExistSpaceStructures":[${elsewhereUsers}]}`;
     return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };
   }
+  if (isMailStep(id)) return { ...ask, headers: { ...ask.headers, ...usersIn('nowhere') } };
   const missing = nowhere[id];
   // rules make the project
   if (id === 'setFileRules') return { ...ask, target: missing as string, body: 'null' };
@@ -273,6 +305,10 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
 function guess(good: Ask, id: string): Ask {
   const wrong = { email: 'grace@example.com', password: 'wrong' };
   if (id === 'login') return { ...good, body: JSON.stringify(wrong) };
+  if (isMailStep(id)) {
+    const password = id === 'resetPassword' ? { password: 'new' } : {};
+    return { ...good, body: JSON.stringify({ email: wrong.email, code: 'AAAA-AAAA', ...password }) };
+  }
   const target = good.target.replace('/people', '/user').replace(/\?.*/, '');
   const query = `?email=${encodeURIComponent(wrong.email)}&password=wrong`;
   const more = {

@@ -21,6 +21,7 @@ import {
   storageFull,
   unauthorized,
 } from '#kernel/errors/catalogue.ts';
+import type { Mail, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { descriptionRoutes } from '#process/process-routes/description-routes.ts';
@@ -56,6 +57,8 @@ export interface FaultyServer {
   readonly server: HttpServer;
   /** Name of an upload that has expired. */
   readonly expiredUpload: string;
+  /** A mail to somebody to whom another was promised. */
+  mailTo(address: string, purpose: PromisedMail['purpose']): Promise<Mail>;
   close(): Promise<void>;
 }
 
@@ -102,6 +105,16 @@ export async function serveEverything(options: {
   const config = { dataDir: root, recordCacheBytes: 0 };
   const records = await EmbeddedStore.open({ db, database, config, log, metrics: unmeasured });
   const webhooks = testWebhooks({ db, database, singleWriter: true });
+  const promised = new Map<string, PromisedMail>();
+  const promise = webhooks.promise.bind(webhooks);
+  webhooks.promise = (mail) => {
+    promised.set(mail.address, mail);
+    return promise(mail);
+  };
+  let makeMail: MakeMail = () => Promise.reject(new Error('there is no query service'));
+  webhooks.makeMails = (make) => {
+    makeMail = make;
+  };
   const routes: Route[] = [
     ...queryRoutes({
       config: queryConfig,
@@ -163,6 +176,12 @@ export async function serveEverything(options: {
   );
   return {
     expiredUpload: expired.name,
+    async mailTo(address, purpose) {
+      const mail = promised.get(address);
+      const made = mail && (await makeMail({ ...mail, purpose }, new AbortController().signal));
+      if (typeof made !== 'object') throw new Error(`no mail to ${address}: ${made}`);
+      return made;
+    },
     baseUrl: `http://127.0.0.1:${server.port}`,
     server,
     breakHealth(now) {
