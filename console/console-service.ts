@@ -4,8 +4,9 @@ import { openLoginThrottle } from '#auth/open-login-throttle.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import type { ServiceFactory } from '#process/lifecycle/service.ts';
+import { openPeople } from './accounts/open-people.ts';
 import { Passwords } from './accounts/passwords.ts';
-import { Registration } from './accounts/registration.ts';
+import { removeAccount } from './accounts/remove-account.ts';
 import type { OtherOrigins } from './assets/web-app-routes.ts';
 import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
@@ -22,12 +23,25 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
   // every cookie has a checksum, so no unsealed hash needs to be known
   const gate = createTokenGate({ tokens: { unsealedHashes: async () => [] }, deployment });
   const fileOrigins = await originsOfFiles(config);
+  const { closed, members } = services;
+  const people = openPeople({
+    ...services,
+    hasher,
+    mode: config.registration,
+    // a mailer is given here: it gets every link for a person
+    send: undefined,
+    pageUrl: (path) => `${baseUrl()}/_console_${path}`,
+  });
+  services.removals.add('account', removeAccount({ ...services, ...people }));
   return {
     routes: consoleRoutes({
       sessions: new Sessions({ store, gate, deployment }),
       cookie: createSessionCookie({ tls: config.tls !== undefined }),
       passwords: new Passwords({ users, hasher, throttle }),
-      registration: new Registration({ users, hasher, tokenCheck, mode: config.registration }),
+      ...people,
+      users,
+      members,
+      closed,
       tokens,
       tokenCheck,
       webApp,

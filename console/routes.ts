@@ -1,5 +1,5 @@
 import type { Limiter } from '#coordination/rate-limits/request-limiter.ts';
-import { unauthorized } from '#kernel/errors/catalogue.ts';
+import { membershipRefused, unauthorized } from '#kernel/errors/catalogue.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { Handler, HttpRequest, Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
@@ -7,7 +7,7 @@ import { type WebAppDeps, webAppRoutes } from './assets/web-app-routes.ts';
 import type { ConsoleCall, ConsoleDeps } from './operations/console-call.ts';
 import { type ConsoleOperation, consoleOperations } from './operations.ts';
 import { checkCsrfToken, checkSameOrigin } from './sessions/csrf.ts';
-import type { OpenSession } from './sessions/sessions.ts';
+import { notAMember, type OpenSession } from './sessions/sessions.ts';
 
 export interface ConsoleRouteDeps extends ConsoleDeps, WebAppDeps {
   /** The public address of the process, if configured. */
@@ -43,7 +43,11 @@ function handlerOf({ method, needs, run }: ConsoleOperation, deps: ConsoleRouteD
     if (needs === 'nothing') return run({ ...call, session }, deps);
     if (session === null) throw unauthorized('Log in to the dashboard first');
     if (isChange) checkCsrfToken(request, session.cookie);
-    return run({ ...call, session }, deps);
+    if (needs === 'session') return run({ ...call, session }, deps);
+    const { acting } = session;
+    if (acting === null) throw notAMember();
+    if (!acting.manages) throw membershipRefused('Only the owner and managers of this account may do this');
+    return run({ ...call, session, acting }, deps);
   };
 }
 

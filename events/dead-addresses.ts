@@ -62,6 +62,12 @@ export class DeadAddresses {
     this.#changes++;
   }
 
+  /** Removes the rows of a deleted account. */
+  removeAll(ownerId: string, signal: AbortSignal): Promise<void> {
+    const sql = `DELETE FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
+    return this.#db.command({ sql, signal });
+  }
+
   async #store(ownerId: string, url: string, isOff: boolean, problem: string): Promise<void> {
     this.#changes++;
     const lines = Buffer.from(

@@ -39,6 +39,8 @@ export interface DeliverySenderDeps extends DeliveryCallsDeps {
   /** Bytes of contents that an account may have pending. */
   readonly contentShare: number;
   readonly log: Pick<Log, 'warn'>;
+  /** Whether an account is deleted, so that nothing of it is sent or stored any more. */
+  readonly isClosed?: ((ownerId: string) => boolean) | undefined;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
   /** Milliseconds of silence after which a process counts as dead. */
   readonly silence?: number | undefined;
@@ -158,6 +160,11 @@ export class DeliverySender {
     const { delivery } = queued;
     const { deadAddresses: dead } = this.#deps;
     const { ownerId, id, url } = delivery;
+    if (this.#deps.isClosed?.(ownerId)) {
+      this.#calls.drop(id);
+      this.#forget(queued);
+      return;
+    }
     if (dead.has(ownerId, url)) {
       const progress = this.#after(queued, unanswered(switchedOff), 0);
       await this.#end(queued, progress, { failed: false });
@@ -198,6 +205,15 @@ export class DeliverySender {
       this.#catchUp.ended(delivery);
     }
     this.#catchUp.request(ownerId);
+    this.#pumpSoon();
+  }
+
+  /** Drops a delivery of a deleted account: its row is removed with the others. */
+  #forget(queued: QueuedDelivery): void {
+    const { delivery } = queued;
+    this.#queue.end(queued, null, { failed: false });
+    this.backlog.remove(delivery.ownerId, delivery.bytes);
+    this.#catchUp.ended(delivery);
     this.#pumpSoon();
   }
 

@@ -169,6 +169,12 @@ export class DeliveryTable {
       AND process NOT IN (SELECT process FROM ${this.#processes} WHERE alive_at > ${time})`;
   }
 
+  /** Removes the deliveries of a deleted account. */
+  removeAll(ownerId: string, signal: AbortSignal): Promise<void> {
+    const sql = `DELETE FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
+    return this.#db.command({ sql, signal });
+  }
+
   sayAlive(process: string): Promise<void> {
     const lines = Buffer.from(lineOf([process, timestampText(new Date())]));
     return this.#db.insert({ table: this.#processes, columns: ['process', 'alive_at'], lines });

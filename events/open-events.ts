@@ -19,11 +19,13 @@ export async function openEvents(
   const webhooks = new Webhooks({
     ...services,
     singleWriter,
+    isClosed: (account) => services.closed.has(account),
     contentShare: limit === 0 ? contentShare : Math.min(contentShare, limit),
     allowed: config.webhookPrivateNetworks,
     smtp: url === undefined ? undefined : { url, from },
     pace: singleWriter ? undefined : sharedPace(services, 'webhook_calls'),
   });
+  services.removals.add('webhooks', (account, signal) => webhooks.removeAll(account, signal));
   await webhooks.start();
   return {
     routes: webhookRoutes({ webhooks, authenticate }),

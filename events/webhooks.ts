@@ -42,6 +42,7 @@ export interface WebhooksDeps {
   readonly pace?: Pace | undefined;
   /** Absent: mails need a webhook. */
   readonly smtp?: SmtpOptions | undefined;
+  readonly isClosed?: DeliverySenderDeps['isClosed'];
   /** Settings of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
   readonly silence?: number;
@@ -167,6 +168,12 @@ export class Webhooks implements RecordEvents, Mails {
     }
     sender.addAgain(again);
     return again;
+  }
+
+  /** Removes the deliveries and the addresses of a deleted account. */
+  async removeAll(ownerId: string, signal: AbortSignal): Promise<void> {
+    await this.#table.removeAll(ownerId, signal);
+    await this.#deadAddresses.removeAll(ownerId, signal);
   }
 
   start(): Promise<void> {

@@ -14,6 +14,7 @@ import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
+import { removeFiles } from './janitor/remove-files.ts';
 import { createFileLinks } from './links/file-links.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
 import { UploadLinks } from './links/upload-links.ts';
@@ -50,7 +51,7 @@ const downloadLimits = {
 
 /** Wires the upload gateway to the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
-  const { config, log, db, database, deployment, fileSenders, projects, uploads, usage } = services;
+  const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
@@ -90,6 +91,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     interval: config.janitorInterval,
     lock: locks('janitor'),
   });
+  const { removals } = services;
+  removals.add('files', removeFiles({ store, cloudFiles, states, resumable, deploymentId: deployment.id }));
   const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
   const publicUrl = isPublic ? objectUrl : null;
   const storeCheck = new StoreCheck({ store: stores.states, deploymentId: deployment.id, publicUrl, log });
@@ -113,7 +116,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
       links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys, uses: linkUses }),
+      uploadLinks: new UploadLinks({ keys, uses: linkUses, closed }),
+      closed,
       uploads,
       log,
     }),

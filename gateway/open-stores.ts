@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import { sharedPace } from '#engine/shared-pace.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { type OpenedObjectStore, openObjectStore } from '#objects/open-object-store.ts';
 import type { ProcessServices } from '#process/lifecycle/service.ts';
@@ -20,7 +22,7 @@ export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
 }
 
 export async function openStores(services: ProcessServices): Promise<GatewayStores> {
-  const { config, log, db, database, metrics, invalidation } = services;
+  const { config, log, db, database, metrics, invalidation, closed } = services;
   const opened = await openObjectStore(config, log, countedCalls(metrics));
   // no other process reads the embedded engine, so none misses rows that are only in the log
   const singleWriter = config.clickhouse === undefined;
@@ -40,10 +42,21 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
     ...opened,
     store: measuredStore(opened.store, metrics),
     states: opened.store,
-    cloudFiles: smallFiles.over(wal ?? table),
+    cloudFiles: openOnly(smallFiles.over(wal ?? table), closed),
     smallFiles,
     async closeRows() {
       await wal?.close();
     },
   };
+}
+
+/** Refuses files of deleted accounts, however their uploads began. */
+function openOnly<Files extends CloudFiles>(files: Files, closed: IsClosed): Files {
+  const insert = files.insert.bind(files);
+  return Object.assign(files, {
+    insert: async (...args: Parameters<CloudFiles['insert']>) => {
+      if (closed.has(args[0].ownerId)) throw unauthorized('The account has been deleted');
+      await insert(...args);
+    },
+  });
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { openLoginTokens } from '#auth/login-tokens.ts';
 import { createMailTokens } from '#auth/mail-tokens.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import type { RemovePart } from '#catalogue/account-removals.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import type { Config } from '#kernel/config/read-config.ts';
@@ -46,6 +47,7 @@ import type { Operation, QueryParts } from './operations/operation.ts';
 import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
+import { removeRecords } from './projects/remove-records.ts';
 import { currentWrites } from './space/current-writes.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { createOpenSpace, storesRecords } from './space/open-space.ts';
@@ -108,6 +110,8 @@ export function queryParts(environment: QueryEnvironment): {
   readonly imports: Imports;
   readonly tables: FileTables;
   readonly live: LiveStreams;
+  /** Removes what is here of a deleted account. */
+  readonly remove: RemovePart;
 } {
   const { config, store, database, catalogue, projects, authenticate, authenticateAgain } = environment;
   const { events, fileSenders, files, hasher, log, metrics, now, reservations, usage } = environment;
@@ -181,27 +185,18 @@ export function queryParts(environment: QueryEnvironment): {
     addresses,
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };
+  const dropping = { store, catalogue, projects, spaces, writes: inFlight, log };
   const tables = new FileTables({ files, limits: config.readLimits, log });
   const liveOperation = describeOperation(operationNamed('liveAddress'), anySpace(scopes));
   const routes = [
     ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
-    ...projectRoutes({
-      authenticate,
-      store,
-      catalogue,
-      projects,
-      spaces,
-      boundSpaces,
-      reader,
-      writes: inFlight,
-      log,
-    }),
+    ...projectRoutes({ ...dropping, authenticate, boundSpaces, reader }),
     liveRoute({ ...liveFinds, addresses }, liveOperation),
     ...jobRoutes({ authenticate, imports }),
     ...usageRoutes({ authenticate, usage }),
     ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
-  return { routes, imports, tables, live };
+  return { routes, imports, tables, live, remove: removeRecords({ ...dropping, imports }) };
 }
 
 /** The parts that writes need: reads of records, spaces, and who may do what in them. */

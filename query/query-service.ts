@@ -41,7 +41,8 @@ export const queryService =
     const { catalogue, store, reservations, events, files } = environment;
     const closing = new AbortController();
     let sweeping: NodeJS.Timeout | undefined;
-    const { routes, imports, tables, live } = queryParts(environment);
+    const { routes, imports, tables, live, remove } = queryParts(environment);
+    services.removals.add('records', remove);
     await imports.open();
     return {
       routes: [...routes, ...events.routes],

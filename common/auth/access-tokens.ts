@@ -1,4 +1,5 @@
 import { hash as oneShotHash, randomUUID } from 'node:crypto';
+import { deleteRows } from '#catalogue/delete-rows.ts';
 import type { Deployment } from '#catalogue/deployment.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
@@ -21,6 +22,8 @@ export interface AccessToken {
   readonly hash: string;
   readonly userId: string;
   readonly name: string;
+  /** The id of the member of the account who made it; absent: the owner, or an operator. */
+  readonly madeBy?: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
@@ -55,11 +58,13 @@ export function tokenOfJson(json: TokenJson): AccessToken {
   };
 }
 
-type StoredToken = Omit<TokenJson, 'grants'> & {
+type StoredToken = Omit<TokenJson, 'grants' | 'madeBy'> & {
   readonly maxRows: number | null;
   readonly timeout: number | null;
   /** JSON; empty: everything. */
   readonly grants: string;
+  /** Empty: no member. */
+  readonly madeBy: string;
 };
 
 const columns = [
@@ -75,6 +80,7 @@ const columns = [
   'read_max_rows',
   'read_timeout_ms',
   'grants',
+  'made_by',
 ];
 
 export class AccessTokens {
@@ -103,8 +109,10 @@ export class AccessTokens {
     readonly token?: string | undefined;
     readonly limits?: ReadLimitsOfToken | undefined;
     readonly grants?: Grants | undefined;
+    readonly madeBy?: string | undefined;
   }): Promise<{ token: string; stored: AccessToken }> {
-    const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret), limits, grants } = args;
+    const { userId, name, expiresAt, limits, grants, madeBy } = args;
+    const { token = sealedToken(this.#deployment.secret) } = args;
     const stored: AccessToken = {
       id: randomUUID(),
       hash: hashToken(token),
@@ -115,6 +123,7 @@ export class AccessTokens {
       revokedAt: null,
       ...(limits && { limits }),
       ...(grants && { grants }),
+      ...(madeBy && { madeBy }),
     };
     await this.#write(stored, args.token === undefined);
     return { token, stored };
@@ -131,6 +140,21 @@ export class AccessTokens {
   /** All tokens of a user, oldest first. */
   list(userId: string): Promise<readonly AccessToken[]> {
     return this.#select(`user_id = ${textLiteral(userId)} ORDER BY created_at, id`);
+  }
+
+  /** All tokens that a member made, in any account. */
+  madeBy(userId: string): Promise<readonly AccessToken[]> {
+    return this.#select(`made_by = ${textLiteral(userId)} ORDER BY created_at, id`);
+  }
+
+  /** Removes the tokens of a deleted account. */
+  async removeAll(userId: string, signal: AbortSignal): Promise<void> {
+    const own = `user_id = ${textLiteral(userId)}`;
+    await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE ${own}`, signal });
+    // uses are noted later than they happen
+    const orphans = `hash NOT IN (SELECT hash FROM ${this.#table})`;
+    const found = `SELECT hash AS value FROM ${this.#usesTable} WHERE ${orphans}`;
+    await deleteRows(this.#db, { table: this.#usesTable, column: 'hash', found }, signal);
   }
 
   /** Times of the last uses of tokens, by their hashes, as far as they are noted. */
@@ -182,6 +206,7 @@ export class AccessTokens {
       token.limits?.maxRows ?? null,
       token.limits?.timeout ?? null,
       token.grants === undefined ? '' : JSON.stringify(token.grants),
+      token.madeBy ?? '',
     ]);
     return this.#db.insert({ table: this.#table, columns, lines });
   }
@@ -190,14 +215,14 @@ export class AccessTokens {
     const rows = await this.#db.rows<StoredToken>({
       sql: `SELECT id, hash, user_id AS userId, name, toUnixTimestamp64Milli(created_at) AS createdAt,
          toUnixTimestamp64Milli(expires_at) AS expiresAt, toUnixTimestamp64Milli(revoked_at) AS revokedAt,
-         toFloat64(read_max_rows) AS maxRows, read_timeout_ms AS timeout, grants
+         toFloat64(read_max_rows) AS maxRows, read_timeout_ms AS timeout, grants, made_by AS madeBy
        FROM ${this.#table} FINAL WHERE ${condition}`,
       signal,
     });
-    return rows.map(({ maxRows, timeout, grants, ...row }) => {
+    return rows.map(({ maxRows, timeout, grants, madeBy, ...row }) => {
       const limits = readLimitsOf(maxRows, timeout);
       const granted = grants === '' ? {} : { grants: JSON.parse(grants) as Grants };
-      return { ...tokenOfJson(row), ...(limits && { limits }), ...granted };
+      return { ...tokenOfJson(row), ...(limits && { limits }), ...granted, ...(madeBy && { madeBy }) };
     });
   }
 

@@ -1,4 +1,4 @@
-import { type Account, type Users, userIdOf } from '#catalogue/users.ts';
+import type { Account, Users } from '#catalogue/users.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { type Grants, grantsInWords } from '#kernel/grants.ts';
 import { type AccessToken, type AccessTokens, hashToken, type ReadLimitsOfToken } from './access-tokens.ts';
@@ -72,7 +72,7 @@ export async function executeTokenOrder(
 
 /** Finds the first account by its id: its e-mail address changes once it is claimed. */
 async function findFirst(users: Users): Promise<Account | null> {
-  return (await users.findById(userIdOf(developerEmail))) ?? users.findByEmail(developerEmail);
+  return (await users.findById(await users.idOf(developerEmail))) ?? users.findByEmail(developerEmail);
 }
 
 function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>): string {

@@ -1,12 +1,20 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** The prefix of each kind. Kinds differ only in its length, so that no token passes for another kind. */
-const prefixes = { access: 'sluice_', web: 'sluice_web_', session: 'sluice_session_' } as const;
-/** `web`: an access token that ends with its session. `session`: not an access token, but the cookie of a session. */
+const prefixes = {
+  access: 'sluice_',
+  web: 'sluice_web_',
+  link: 'sluice_link_',
+  session: 'sluice_session_',
+} as const;
+/**
+ * `web`: an access token that ends with its session. The others are no access tokens: `session` is the cookie of a session,
+ * `link` is part of a link for one person.
+ */
 export type TokenKind = keyof typeof prefixes;
 
 /** 256 random bits, and a checksum of 48 bits, keyed with a secret of the deployment. */
-const pattern = /^(sluice_(?:web_|session_)?[A-Za-z0-9_-]{43})([A-Za-z0-9_-]{8})$/;
+const pattern = /^(sluice_(?:web_|link_|session_)?[A-Za-z0-9_-]{43})([A-Za-z0-9_-]{8})$/;
 const randomCharacters = 43;
 const checksumBytes = 6;
 

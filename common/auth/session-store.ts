@@ -1,6 +1,9 @@
+import { deleteRows } from '#catalogue/delete-rows.ts';
+import type { Members } from '#catalogue/members.ts';
 import type { Account, Users } from '#catalogue/users.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
+import type { Grants } from '#kernel/grants.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import type { AccessToken } from './access-tokens.ts';
 
@@ -15,12 +18,29 @@ export interface Session {
   readonly usedAt: Date;
   /** The session ends then even if it is in use. */
   readonly expiresAt: Date;
+  /** The account that the session acts for; empty: the user's own. */
+  readonly accountId: string;
+  /** The `User-Agent` and the address of the login. */
+  readonly agent: string;
+  readonly address: string;
+}
+
+/** The account that a session acts for, and what its user may do there. */
+export interface Acting {
+  readonly account: Account;
+  /** Absent: everything. */
+  readonly grants?: Grants;
+  /** Whether the user manages tokens, members and invitations. */
+  readonly manages: boolean;
 }
 
 /** An active session, and its account. */
 export interface LiveSession {
   readonly session: Session;
+  /** The user. */
   readonly account: Account;
+  /** Null: the user is no longer a member of the account, or it was deleted. */
+  readonly acting: Acting | null;
 }
 
 /** An unused session ends after this time. Milliseconds. */
@@ -36,11 +56,14 @@ const columns = [
   'created_at',
   'used_at',
   'expires_at',
+  'account_id',
+  'agent',
+  'address',
   'ended',
   'version',
 ];
 const milliseconds = (column: string): string => `toFloat64(toUnixTimestamp64Milli(${column}))`;
-const selection = `hash, user_id AS userId, toFloat64(user_version) AS userVersion,
+const selection = `hash, user_id AS userId, toFloat64(user_version) AS userVersion, account_id AS accountId, agent, address,
   ${milliseconds('created_at')} AS createdAt, ${milliseconds('used_at')} AS usedAt, ${milliseconds('expires_at')} AS expiresAt`;
 /** Version of the row of an ended session, which takes precedence over every other row. */
 const lastVersion = Number.MAX_SAFE_INTEGER;
@@ -49,6 +72,7 @@ interface SessionStoreDeps {
   readonly db: Database;
   readonly database: string;
   readonly users: Pick<Users, 'findById'>;
+  readonly members: Pick<Members, 'find'>;
 }
 
 /** Sessions, and the access tokens that end with them. Nothing is cached, so a change takes effect everywhere at once. */
@@ -77,7 +101,31 @@ export class SessionStore {
     const [session] = await this.#select(`hash = ${textLiteral(hash)}`, now, signal);
     if (session === undefined) return null;
     const account = await this.#deps.users.findById(session.userId, signal);
-    return account?.version === session.userVersion ? { session, account } : null;
+    if (account?.version !== session.userVersion) return null;
+    return { session, account, acting: await this.actingOf(session, account, signal) };
+  }
+
+  /** The one place where a session gets its rights: read each time, so that changes count at once. */
+  async actingOf({ accountId }: Session, user: Account, signal?: AbortSignal): Promise<Acting | null> {
+    if (accountId === '' || accountId === user.id) return { account: user, manages: true };
+    const { users, members } = this.#deps;
+    const [account, member] = await Promise.all([
+      users.findById(accountId, signal),
+      members.find(accountId, user.id, signal),
+    ]);
+    if (account === null || member === null) return null;
+    const { grants, manages } = member;
+    return { account, manages, ...(grants && { grants }) };
+  }
+
+  /** Removes the sessions of a deleted account with their access tokens, and sessions of members that act for it. */
+  async removeAll(userId: string, signal: AbortSignal): Promise<void> {
+    const id = textLiteral(userId);
+    const own = `user_id = ${id} OR account_id = ${id}`;
+    const { db } = this.#deps;
+    const found = `SELECT hash AS value FROM ${this.#table} WHERE ${own}`;
+    await deleteRows(db, { table: this.#tokens, column: 'session', found }, signal);
+    await db.command({ sql: `DELETE FROM ${this.#table} WHERE ${own}`, signal });
   }
 
   /** The active sessions of an account, the most recently used first. */
@@ -115,13 +163,15 @@ export class SessionStore {
       signal,
     });
     const live = row === undefined ? null : await this.find(row.session, now, signal);
-    if (row === undefined || live === null) return null;
+    if (row === undefined || live === null || live.acting === null) return null;
+    const { account, grants } = live.acting;
     return {
       // all tokens of a session have one id, so that they share the limits of one token
       id: `session-${row.session.slice(0, 16)}`,
       hash,
-      userId: live.account.id,
+      userId: account.id,
       name: 'session',
+      ...(grants && { grants }),
       createdAt: new Date(row.created),
       expiresAt: new Date(row.expires),
       revokedAt: null,
@@ -137,6 +187,9 @@ export class SessionStore {
       timestampText(session.createdAt),
       timestampText(session.usedAt),
       timestampText(session.expiresAt),
+      session.accountId,
+      session.agent,
+      session.address,
       ended ? 1 : 0,
       ended ? lastVersion : session.usedAt.getTime(),
     ]);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { type IsClosed, noneClosed } from '#catalogue/closed-accounts.ts';
 import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
 import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
@@ -50,6 +51,8 @@ export interface TokenCheckDeps {
   /** Tokens that other processes looked up. */
   readonly shared?: SharedTokens;
   readonly gate: TokenGate;
+  /** Accounts whose tokens are refused. */
+  readonly closed?: IsClosed;
   readonly counts?: CacheCounts;
 }
 
@@ -65,7 +68,13 @@ export class TokenCheck {
   readonly #lookups = new Map<string, { readonly cached: Promise<CachedToken>; readonly until: number }>();
 
   constructor(deps: TokenCheckDeps) {
-    this.#deps = { invalidation: unannounced, shared: unshared, counts: new CacheCounts(), ...deps };
+    this.#deps = {
+      invalidation: unannounced,
+      shared: unshared,
+      closed: noneClosed,
+      counts: new CacheCounts(),
+      ...deps,
+    };
     this.#trustFor = deps.singleWriter ? tokenTrust.singleWriter : tokenTrust.polled;
     this.#freshness = new Freshness({
       invalidation: this.#deps.invalidation,
@@ -178,7 +187,7 @@ export class TokenCheck {
   #judge(hash: string, { token }: CachedToken): CheckedToken {
     if (token === null) return 'unknown';
     const now = new Date();
-    if (token.revokedAt !== null) return 'revoked';
+    if (token.revokedAt !== null || this.#deps.closed.has(token.userId)) return 'revoked';
     if (token.expiresAt !== null && token.expiresAt <= now) return 'expired';
     if (token.ofSession !== true) this.#uses.note(hash, now);
     return token;

@@ -2,6 +2,7 @@ import type { Migration } from './migrate.ts';
 import { fileOwners } from './migrations/file-owners.ts';
 import { fileTables } from './migrations/file-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
+import { memberTables } from './migrations/member-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { syncedMerges } from './migrations/synced-merges.ts';
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   syncedMerges(durableTables),
   wholeSlots,
   fileOwners,
+  memberTables,
 ];

@@ -181,6 +181,12 @@ export class Projects {
     await this.#freshness.changed(id);
   }
 
+  /** Removes the projects of a deleted account. */
+  async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    const sql = `DELETE FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
+    await this.#db.command({ sql, signal });
+  }
+
   /** Files in their table, and in the write-ahead log of the service that stores them. */
   get files(): ProjectFiles {
     return this.#files;

@@ -4,6 +4,7 @@ import { textLiteral } from '#engine/literal.ts';
 import { slugProblem } from '#kernel/ids/slug.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { FinishedRequest } from '#kernel/telemetry/http-observer.ts';
+import { type IsClosed, noneClosed } from './closed-accounts.ts';
 
 /** An account's usage of a project on a day (UTC). */
 export interface UsageDay {
@@ -23,6 +24,14 @@ export type UsageFigures = Omit<UsageDay, 'date' | 'project'>;
 interface ProjectDayCount {
   readonly account: string;
   readonly day: UsageDay;
+}
+
+interface UsageCountsDeps {
+  readonly db: Database;
+  readonly database: string;
+  readonly log: Pick<Log, 'warn'>;
+  /** Accounts whose usage is not stored any more; absent: none. */
+  readonly closed?: IsClosed;
 }
 
 /** The rows of one INSERT. Because of its token it counts once, however often it is sent. */
@@ -61,7 +70,7 @@ const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)
  * killed loses the last minute.
  */
 export class UsageCounts {
-  readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };
+  readonly #deps: UsageCountsDeps;
   readonly #most: number;
   #counts = new Map<string, ProjectDayCount>();
   /** The last used count of today. */
@@ -76,10 +85,7 @@ export class UsageCounts {
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> },
-    most = mostCounts,
-  ) {
+  constructor(deps: UsageCountsDeps, most = mostCounts) {
     this.#deps = deps;
     this.#most = most;
   }
@@ -167,8 +173,9 @@ export class UsageCounts {
   }
 
   async #insert({ counts, token }: CountBatch): Promise<void> {
-    const { db, database } = this.#deps;
-    const rows = [...counts.values()].map(({ account, day }) =>
+    const { db, database, closed = noneClosed } = this.#deps;
+    const open = [...counts.values()].filter(({ account }) => !closed.has(account));
+    const rows = open.map(({ account, day }) =>
       JSON.stringify([
         account,
         day.date,
@@ -182,9 +189,16 @@ export class UsageCounts {
     );
     const lines = Buffer.from(`${rows.join('\n')}\n`);
     const signal = AbortSignal.timeout(writeLimit);
-    await db.insert({ table: `${database}.usage_days`, columns, lines, token, signal });
+    if (rows.length > 0) await db.insert({ table: `${database}.usage_days`, columns, lines, token, signal });
     this.#batch = null;
     this.#written++;
+  }
+
+  /** Removes the usage of a deleted account. */
+  removeAll(account: string, signal: AbortSignal): Promise<void> {
+    const { db, database } = this.#deps;
+    const sql = `DELETE FROM ${database}.usage_days WHERE owner_id = ${textLiteral(account)}`;
+    return db.command({ sql, signal });
   }
 
   /**

@@ -3,6 +3,7 @@ import { textLiteral } from '#engine/literal.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { type ClosedAccounts, noneClosed } from './closed-accounts.ts';
 
 /** An account of the service: it owns projects and access tokens. */
 export interface User {
@@ -21,9 +22,13 @@ export interface Account extends User {
   readonly version: number;
 }
 
-/** The id of an account, from its e-mail address at registration: the same in every process, so that it is unique. */
-export function userIdOf(email: string): string {
-  return uuidV5('user', email.toLowerCase());
+/**
+ * The id of an account, from its e-mail address at registration: the same in every process, so that it is unique.
+ * @param generation number of earlier accounts with this address, which are deleted
+ */
+export function userIdOf(email: string, generation = 0): string {
+  const address = email.toLowerCase();
+  return generation === 0 ? uuidV5('user', address) : uuidV5('user', address, String(generation));
 }
 
 interface UserRow {
@@ -35,6 +40,8 @@ interface UserRow {
   version: number;
 }
 
+const neverClosed = { ...noneClosed, unusedId: async (idAt: (generation: number) => string) => idAt(0) };
+
 const columns = ['id', 'email', 'name', 'password_hash', 'created_at', 'updated_at', 'version'];
 const selection = `id, email, name, password_hash, toFloat64(toUnixTimestamp64Milli(created_at)) AS created,
   toFloat64(version) AS version`;
@@ -42,10 +49,26 @@ const selection = `id, email, name, password_hash, toFloat64(toUnixTimestamp64Mi
 export class Users {
   readonly #db: Database;
   readonly #table: string;
+  readonly #closed: Pick<ClosedAccounts, 'has' | 'unusedId'>;
 
-  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+  /** @param args.closed accounts that are not found any more; absent: there are none */
+  constructor({
+    db,
+    database,
+    closed = neverClosed,
+  }: {
+    readonly db: Database;
+    readonly database: string;
+    readonly closed?: Pick<ClosedAccounts, 'has' | 'unusedId'>;
+  }) {
     this.#db = db;
     this.#table = `${database}.users`;
+    this.#closed = closed;
+  }
+
+  /** The id that an account with this address gets, or that reserves the address for another account. */
+  idOf(email: string): Promise<string> {
+    return this.#closed.unusedId((generation) => userIdOf(email, generation));
   }
 
   async findByEmail(email: string, signal?: AbortSignal): Promise<Account | null> {
@@ -58,7 +81,7 @@ export class Users {
 
   /** Creates an account without a login. Concurrent calls, even in several processes, create only one. */
   async create(args: { email: string; name: string; id?: string }): Promise<Account> {
-    const { email, name, id = userIdOf(email) } = args;
+    const { email, name, id = await this.idOf(email) } = args;
     const account = {
       id,
       email: email.toLowerCase(),
@@ -107,9 +130,23 @@ export class Users {
     return (await this.#db.rows({ sql, signal })).length > 0;
   }
 
+  /** The ids that are reserved for an account. */
+  async reservedFor(accountId: string, signal: AbortSignal): Promise<readonly string[]> {
+    const sql = `SELECT id FROM ${this.#table} FINAL WHERE email = '' AND name = ${textLiteral(accountId)}`;
+    return (await this.#db.rows<{ id: string }>({ sql, signal })).map(({ id }) => id);
+  }
+
+  /** Removes rows of ids that are closed. */
+  async remove(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    const among = ids.map(textLiteral).join(', ');
+    await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE id IN (${among})`, signal });
+  }
+
   async #find(condition: string, signal?: AbortSignal): Promise<Account | null> {
-    const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 1`;
-    const [row] = await this.#db.rows<UserRow>({ sql, signal });
+    const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 10`;
+    // rows of a closed account remain for a moment
+    const rows = await this.#db.rows<UserRow>({ sql, signal });
+    const row = rows.find(({ id }) => !this.#closed.has(id));
     if (row === undefined) return null;
     const { id, email, name, password_hash: passwordHash, created, version } = row;
     return { id, email, name, passwordHash, createdAt: new Date(created), version };

@@ -116,6 +116,39 @@ function outsideOf(
   }
 }
 
+const everyTouch: readonly TouchedSpaces[] = [
+  'space',
+  'named space',
+  'granted spaces',
+  'all spaces',
+  'beside spaces',
+];
+
+/**
+ * Whether everything that the inner grants allow is also allowed by the outer ones. The gate itself answers for each grant,
+ * so that the two can't differ. @param outer undefined: everything @param inner undefined: everything
+ */
+export function covers(outer: Grants | undefined, inner: Grants | undefined): boolean {
+  if (outer === undefined) return true;
+  if (inner === undefined) return false;
+  for (const key of ['projects', 'spaces'] as const) {
+    const [wide, narrow] = [outer[key], inner[key]];
+    if (wide !== undefined && narrow?.every((slug) => wide.includes(slug)) !== true) return false;
+  }
+  // hashes are only exported by grants that name it
+  if (inner.may?.includes('backup') && !outer.may?.includes('backup')) return false;
+  const place = { project: inner.projects?.[0] ?? '-', space: inner.spaces?.[0] ?? '-' };
+  const places: readonly GrantPlace[] = [{}, place];
+  return grantNames.every((grant) =>
+    everyTouch.every((touches) =>
+      places.every((at) => {
+        const need = { grant, touches };
+        return lackOf(inner, need, at) !== null || lackOf(outer, need, at) === null;
+      }),
+    ),
+  );
+}
+
 /** Reads grants from JSON; undefined: no limits. */
 export function readGrants(value: unknown, problems: string[]): Grants | undefined {
   if (value === null || value === undefined) return undefined;

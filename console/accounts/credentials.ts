@@ -32,18 +32,22 @@ export function readLogin(body: unknown): Credentials {
 }
 
 /** Reads a registration. Throws 400 with every problem. */
-export function readRegistration(
-  body: unknown,
-): Credentials & { readonly name: string; readonly claimToken: string | null } {
-  const { email, password, name = '', claimToken = null } = readFields(body);
+export function readRegistration(body: unknown): Credentials & {
+  readonly name: string;
+  readonly claimToken: string | null;
+  readonly invitation: string | null;
+} {
+  const { email, password, name = '', claimToken = null, invitation = null } = readFields(body);
   const problems = [emailProblem(email), passwordProblem('password', password), personProblem(name)];
   if (claimToken !== null && typeof claimToken !== 'string') problems.push('claimToken should be a text');
+  if (invitation !== null && typeof invitation !== 'string') problems.push('invitation should be a text');
   refuse(problems);
   return {
     email: emailOf(email as string),
     password: normal(password as string),
     name: name as string,
     claimToken: claimToken as string | null,
+    invitation: invitation as string | null,
   };
 }
 
@@ -51,6 +55,27 @@ export function readPasswordChange(body: unknown): { readonly current: string; r
   const { current, next } = readFields(body);
   refuse([typeof current === 'string' ? null : 'current should be a text', passwordProblem('next', next)]);
   return { current: normal(current as string), next: normal(next as string) };
+}
+
+/** Reads a change of the e-mail address, or the deletion of an account: both name an address. */
+export function readAddressAndPassword(body: unknown): Credentials {
+  const { email, password } = readFields(body);
+  refuse([emailProblem(email), typeof password === 'string' ? null : 'password should be a text']);
+  return { email: emailOf(email as string), password: normal(password as string) };
+}
+
+/** Reads the e-mail address of a person who is invited. */
+export function readEmail({ email }: Fields, problems: string[]): string {
+  const problem = emailProblem(email);
+  if (problem !== null) problems.push(problem);
+  return problem === null ? emailOf(email as string) : '';
+}
+
+/** Reads the token of a link. */
+export function readLinkToken(body: unknown): string {
+  const { token } = readFields(body);
+  if (typeof token !== 'string') throw invalidBody('token should be a text');
+  return token;
 }
 
 function refuse(problems: readonly (string | null)[]): void {

@@ -46,6 +46,15 @@ export class Passwords {
     );
   }
 
+  /** Runs something that may be tried only so often. A result of null is a failure. Rejects with 429. */
+  throttled<Result>(
+    key: string,
+    signal: AbortSignal,
+    attempt: () => Promise<Result | null>,
+  ): Promise<Result | null> {
+    return this.#deps.throttle.run(`console\n${key}`, attempt, signal);
+  }
+
   /** Changes the password of an account. Null: the account changed meanwhile, and nothing was stored. */
   async change(
     account: Account,

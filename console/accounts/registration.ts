@@ -1,7 +1,8 @@
 import { developerEmail } from '#auth/execute-token-order.ts';
 import type { Hasher } from '#auth/hasher.ts';
 import type { TokenCheck } from '#auth/token-check.ts';
-import { type Account, type Users, userIdOf } from '#catalogue/users.ts';
+import type { ClosedAccounts } from '#catalogue/closed-accounts.ts';
+import type { Account, Users } from '#catalogue/users.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { registrationRefused } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
@@ -18,8 +19,9 @@ export type NewAccount = Credentials & { readonly name: string };
 
 /** How long an answer of the store is reused, so that many visitors cost one read. Milliseconds. */
 const readInterval = 1000;
-/** Id of the row that reserves the first account, where only one may register. */
-const firstId = uuidV5('first account');
+/** Ids of the row that reserves the first account, where only one may register. */
+const firstId = (generation: number): string =>
+  generation === 0 ? uuidV5('first account') : uuidV5('first account', String(generation));
 
 /** Reveals nothing about addresses: it is the same for a token of another account. */
 const notTheFirst =
@@ -29,6 +31,7 @@ interface RegistrationDeps {
   readonly users: Users;
   readonly hasher: Hasher;
   readonly tokenCheck: Pick<TokenCheck, 'check'>;
+  readonly closed: Pick<ClosedAccounts, 'unusedId'>;
   readonly mode: Config['registration'];
 }
 
@@ -58,12 +61,20 @@ export class Registration {
     return this.#lastRead.state;
   }
 
-  /** @param sender the client, for fair shares of the hasher */
-  async register(account: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
-    if (!(await this.#mayRegister())) throw registrationRefused();
+  /**
+   * @param sender the client, for fair shares of the hasher
+   * @param isInvited an invitation to this address was shown, so that REGISTRATION does not matter
+   */
+  async register(
+    account: NewAccount,
+    { sender, isInvited }: { readonly sender: string; readonly isInvited: boolean },
+    signal: AbortSignal,
+  ): Promise<Account> {
+    if (!isInvited && !(await this.#mayRegister())) throw registrationRefused();
     const row = await this.#rowOf(account, sender, signal);
     await this.#refuseTaken(account.email);
-    if (this.#deps.mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
+    const isFirst = !isInvited && this.#deps.mode === 'first';
+    if (isFirst && !(await this.#reserve(await this.#firstId(), row.id))) throw registrationRefused();
     // from here on it completes even if the client disconnects
     return this.#store(row);
   }
@@ -83,8 +94,20 @@ export class Registration {
     await this.#refuseTaken(email);
     // meanwhile nobody can register with the address, or as the first account
     if (!(await this.#reserve(id, claimed.id))) throw registrationRefused();
-    await this.#reserve(firstId, claimed.id);
+    await this.#reserve(await this.#firstId(), claimed.id);
     return this.#store({ ...claimed, email, name, passwordHash, version: claimed.version + 1 });
+  }
+
+  /** Reserves an address for an account that has another one. False: it is taken. */
+  async reserveAddress(email: string, account: Account): Promise<boolean> {
+    const taken = email === developerEmail || (await this.#deps.users.findByEmail(email)) !== null;
+    const id = await this.#deps.users.idOf(email);
+    // the address with which the account was made stays its own
+    return !taken && (id === account.id || (await this.#reserve(id, account.id)));
+  }
+
+  #firstId(): Promise<string> {
+    return this.#deps.closed.unusedId(firstId);
   }
 
   async #refuseTaken(email: string): Promise<void> {
@@ -114,7 +137,7 @@ export class Registration {
   async #rowOf({ email, password, name }: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
     const [passwordHash] = await this.#deps.hasher.hashValues([password], signal, sender);
     return {
-      id: userIdOf(email),
+      id: await this.#deps.users.idOf(email),
       email,
       name,
       passwordHash: passwordHash as string,

@@ -1,6 +1,6 @@
 import { wrongPassword } from '#kernel/errors/catalogue.ts';
 import { readPasswordChange } from '../accounts/credentials.ts';
-import { emptyAnswer, type SessionHandler } from './console-call.ts';
+import { emptyAnswer, originOf, type SessionHandler } from './console-call.ts';
 
 /**
  * POST /_console_/api/password: ends all sessions of the account and their access tokens. The current session gets a
@@ -14,6 +14,6 @@ export const changePassword: SessionHandler = async ({ request, session, sender,
   if (account === null || account.id !== session.account.id) throw wrongPassword();
   const changed = await passwords.change(account, next, sender, request.signal);
   if (changed === null) throw wrongPassword();
-  const begun = await sessions.start(changed);
+  const begun = await sessions.start(changed, originOf(request), session.session.accountId);
   return emptyAnswer({ 'set-cookie': cookie.set(request, begun.cookie) });
 };

@@ -1,18 +1,31 @@
 import type { AccessTokens, ReadLimitsOfToken } from '#auth/access-tokens.ts';
+import type { Acting } from '#auth/session-store.ts';
 import type { TokenCheck } from '#auth/token-check.ts';
+import type { ClosedAccounts } from '#catalogue/closed-accounts.ts';
+import type { Members } from '#catalogue/members.ts';
+import type { Users } from '#catalogue/users.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import type { HttpRequest, HttpResponse } from '#server/http/http-types.ts';
+import type { AddressChanges } from '../accounts/address-changes.ts';
+import type { Invitations } from '../accounts/invitations.ts';
+import type { Memberships } from '../accounts/memberships.ts';
 import type { Passwords } from '../accounts/passwords.ts';
 import type { Registration } from '../accounts/registration.ts';
 import { csrfTokenOf } from '../sessions/csrf.ts';
 import type { SessionCookie } from '../sessions/session-cookie.ts';
-import type { OpenSession, Sessions } from '../sessions/sessions.ts';
+import type { OpenSession, SessionOrigin, Sessions } from '../sessions/sessions.ts';
 
 export interface ConsoleDeps {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly registration: Registration;
+  readonly users: Users;
+  readonly members: Members;
+  readonly memberships: Memberships;
+  readonly invitations: Invitations;
+  readonly addressChanges: AddressChanges;
+  readonly closed: Pick<ClosedAccounts, 'delete'>;
   readonly tokens: AccessTokens;
   readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
   /** The upper limits of reads; a token may have lower ones. */
@@ -38,6 +51,15 @@ export interface ConsoleCall<Session extends OpenSession | null = OpenSession | 
 export type ConsoleHandler = (call: ConsoleCall, deps: ConsoleDeps) => Promise<HttpResponse>;
 /** Handles an operation that needs a session. */
 export type SessionHandler = (call: ConsoleCall<OpenSession>, deps: ConsoleDeps) => Promise<HttpResponse>;
+/** Handles an operation of the owner, and of members who manage the account. */
+export type ManagerHandler = (
+  call: ConsoleCall<OpenSession> & { readonly acting: Acting },
+  deps: ConsoleDeps,
+) => Promise<HttpResponse>;
+
+export function originOf(request: HttpRequest): SessionOrigin {
+  return { agent: request.header('user-agent') ?? '', address: request.address };
+}
 
 const headers = {
   'cache-control': 'no-store',
@@ -61,13 +83,16 @@ export function emptyAnswer(more: HttpResponse['headers'] = {}): HttpResponse {
 export async function sessionAnswer(
   status: number,
   session: OpenSession | null,
-  { registration, mode, apiUrl, filesArePublic, cookie }: ConsoleDeps,
+  deps: ConsoleDeps,
   begun?: HttpRequest,
 ): Promise<HttpResponse> {
+  const { registration, mode, apiUrl, filesArePublic, cookie } = deps;
   const { canRegister, canClaim } = await registration.state();
   const { id, email, name } = session?.account ?? {};
   const value = {
     account: session === null ? null : { id, email, name },
+    acting: session === null ? null : actingJson(session),
+    accounts: session === null ? [] : await accountsOf(session, deps),
     csrfToken: session === null ? null : csrfTokenOf(session.cookie),
     registration: mode,
     canRegister,
@@ -77,4 +102,22 @@ export async function sessionAnswer(
   };
   const isNew = begun !== undefined && session !== null;
   return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});
+}
+
+/** Null: the user is no longer a member of the account that the session acts for. */
+function actingJson({ acting }: OpenSession) {
+  if (acting === null) return null;
+  const { account, grants, manages } = acting;
+  return { id: account.id, email: account.email, name: account.name, grants: grants ?? null, manages };
+}
+
+/** The accounts that the user may enter, the own one first. */
+async function accountsOf({ account }: OpenSession, { members, users }: ConsoleDeps) {
+  const others = await members.ofUser(account.id);
+  const found = await Promise.all(others.map(({ accountId }) => users.findById(accountId)));
+  return [account, ...found.filter((other) => other !== null)].map(({ id, email, name }) => ({
+    id,
+    email,
+    name,
+  }));
 }

@@ -1,10 +1,12 @@
 import { type ReadLimitsOfToken, readLimitsOf } from '#auth/access-tokens.ts';
 import { invalidBody, quotaExceeded } from '#kernel/errors/catalogue.ts';
-import { type Grants, readGrants } from '#kernel/grants.ts';
+import { covers, type Grants, readGrants } from '#kernel/grants.ts';
 import { nameProblem } from '#kernel/ids/slug.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { readFields } from '../accounts/credentials.ts';
-import { type ConsoleDeps, jsonAnswer, type SessionHandler } from './console-call.ts';
+import { assertCovers } from '../accounts/memberships.ts';
+import { notAMember } from '../sessions/sessions.ts';
+import { type ConsoleDeps, jsonAnswer, type ManagerHandler } from './console-call.ts';
 import { endOf, tokenJson } from './list-tokens.ts';
 
 /** Most active access tokens of an account. */
@@ -14,20 +16,28 @@ const longestLifetime = 10 * 366 * 24 * 3_600_000;
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i;
 
 /** POST /_console_/api/tokens: a new access token, which only this answer contains. */
-export function createTokenOperation(): SessionHandler {
+export function createTokenOperation(): ManagerHandler {
   const lock = new KeyedLock();
-  return async ({ request, session, body }, { tokens, tokenCheck, readLimits }) => {
+  return async ({ request, session, acting, body }, { tokens, tokenCheck, readLimits, members }) => {
     const token = readToken(await body(), readLimits);
-    const userId = session.account.id;
+    assertCovers(acting, token.grants, 'The token');
+    const userId = acting.account.id;
+    const madeBy = session.account.id === userId ? undefined : session.account.id;
     const made = await lock.run(
       userId,
       async () => {
         const live = (await tokens.list(userId)).filter((other) => endOf(other) > Date.now());
         if (live.length >= tokensPerAccount) throw quotaExceeded(`${tokensPerAccount} access tokens`);
-        return tokens.create({ userId, ...token });
+        return tokens.create({ userId, ...token, madeBy });
       },
       request.signal,
     );
+    const member = madeBy === undefined ? null : await members.find(userId, madeBy, request.signal);
+    // whoever removes the member revokes the tokens that are there: this one may have come after that
+    if (madeBy !== undefined && (member === null || !covers(member.grants, token.grants))) {
+      await tokens.revoke(made.stored);
+      throw notAMember();
+    }
     await tokenCheck.invalidate(made.stored.hash);
     return jsonAnswer(201, { token: made.token, ...tokenJson(made.stored, null) });
   };

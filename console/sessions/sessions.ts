@@ -1,10 +1,10 @@
 import { hashToken } from '#auth/access-tokens.ts';
 import { isOfKind, sealedToken } from '#auth/sealed-token.ts';
-import type { LiveSession, SessionStore } from '#auth/session-store.ts';
+import type { LiveSession, Session, SessionStore } from '#auth/session-store.ts';
 import type { TokenGate } from '#auth/token-gate.ts';
 import type { Deployment } from '#catalogue/deployment.ts';
 import type { Account } from '#catalogue/users.ts';
-import { rateLimited } from '#kernel/errors/catalogue.ts';
+import { membershipRefused, rateLimited } from '#kernel/errors/catalogue.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { longestSession } from './session-cookie.ts';
 
@@ -12,6 +12,16 @@ import { longestSession } from './session-cookie.ts';
 export interface OpenSession extends LiveSession {
   readonly cookie: string;
 }
+
+/** Where a session comes from, for its user to recognize. */
+export interface SessionOrigin {
+  /** The header `User-Agent`. */
+  readonly agent: string;
+  readonly address: string;
+}
+
+/** Characters of a `User-Agent` that are kept. */
+const longestAgent = 300;
 
 /** Most sessions of one account; beyond this the least recently used one ends. */
 export const sessionsPerAccount = 20;
@@ -44,8 +54,11 @@ export class Sessions {
     this.#now = deps.now ?? (() => new Date());
   }
 
-  /** A new session with a new cookie. */
-  async start(account: Account): Promise<OpenSession> {
+  /**
+   * A new session with a new cookie.
+   * @param accountId the account that it acts for; absent: the user's own
+   */
+  async start(account: Account, { agent, address }: SessionOrigin, accountId = ''): Promise<OpenSession> {
     const cookie = sealedToken(this.#deps.deployment.secret, 'session');
     const now = this.#now();
     const session = {
@@ -55,12 +68,16 @@ export class Sessions {
       createdAt: now,
       usedAt: now,
       expiresAt: new Date(now.getTime() + longestSession),
+      accountId: accountId === account.id ? '' : accountId,
+      agent: agent.slice(0, longestAgent),
+      address,
     };
     await this.#deps.store.put(session);
     const all = await this.#deps.store.ofUser(account.id, now);
     const surplus = all.filter(({ hash }) => hash !== session.hash).slice(sessionsPerAccount - 1);
     for (const old of surplus) await this.#deps.store.end(old);
-    return { cookie, session, account };
+    const acting = await this.#deps.store.actingOf(session, account);
+    return { cookie, session, account, acting };
   }
 
   async find(cookie: string, signal: AbortSignal): Promise<OpenSession | null> {
@@ -76,12 +93,23 @@ export class Sessions {
     return { ...found, cookie };
   }
 
-  end({ session }: OpenSession): Promise<void> {
+  end({ session }: Pick<OpenSession, 'session'>): Promise<void> {
     return this.#deps.store.end(session);
   }
 
+  /** The sessions of a user, the most recently used first. */
+  async list(userId: string, userVersion: number, signal: AbortSignal): Promise<readonly Session[]> {
+    const all = await this.#deps.store.ofUser(userId, this.#now(), signal);
+    // those of earlier versions have ended
+    return all.filter((session) => session.userVersion === userVersion);
+  }
+
   /** Issues an access token, which never outlives the session. Rejects with 429 when the session has too many. */
-  issueToken({ session }: OpenSession, signal: AbortSignal): Promise<{ token: string; expiresAt: Date }> {
+  issueToken(
+    { session, acting }: OpenSession,
+    signal: AbortSignal,
+  ): Promise<{ token: string; expiresAt: Date }> {
+    if (acting === null) throw notAMember();
     return this.#lock.run(
       session.hash,
       async () => {
@@ -104,4 +132,9 @@ export class Sessions {
       signal,
     );
   }
+}
+
+/** For a session whose user was removed from the account, or whose account was deleted. */
+export function notAMember(): Error {
+  return membershipRefused('You are no longer a member of this account: enter another one');
 }

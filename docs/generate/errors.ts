@@ -35,6 +35,8 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   unknownHost: catalogue.unknownHost(),
   csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token does not belong to this session'),
   registrationRefused: catalogue.registrationRefused(),
+  membershipRefused: catalogue.membershipRefused('Only the owner and managers of this account may do this'),
+  emailRefused: catalogue.emailRefused(),
   wrongPassword: catalogue.wrongPassword(),
   linkRefused: catalogue.linkRefused(),
   tooManySpaces: catalogue.tooManySpaces(10_000),

@@ -40,6 +40,8 @@ export interface CloudFiles {
    * @returns whether there was a row
    */
   remove(name: string, signal: AbortSignal): Promise<boolean>;
+  /** Removes all rows of an account that is closed, so that nobody asks for its files. */
+  removeOwner(ownerId: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Limits of rows that wait to be stored, and of one INSERT. Bytes. */
@@ -77,7 +79,6 @@ export function createCloudFiles({
 }): FileTable {
   const statements = new FileStatements(db, database);
   const cache = new FileRowCache({ statements, singleWriter, metrics });
-  // a DELETE writes two parts, however few its rows
   const removals = new NameBatcher((names, signal) => statements.delete(names, signal));
   const announced = new RowAnnouncements();
   const onInsert = metrics.batch('file_inserts');
@@ -119,6 +120,7 @@ export function createCloudFiles({
     count: (query, signal) => countFiles({ db, table: list, files: table, home }, query, signal),
     findByDigest: (query, signal) => statements.byDigest(query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
+    removeOwner: (ownerId, signal) => statements.deleteOwner(ownerId, signal),
     remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };
 }

@@ -130,6 +130,11 @@ export class FileStatements {
     return new Set(found);
   }
 
+  async deleteOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    for (const table of [this.table, this.list])
+      await this.#deleteFrom(table, `owner_id = ${textLiteral(ownerId)}`, signal);
+  }
+
   async #deleteFrom(table: string, where: string, signal: AbortSignal): Promise<void> {
     const sql = `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`;
     await this.#db.command({ sql, signal, home: this.home });

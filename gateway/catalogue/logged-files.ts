@@ -115,6 +115,10 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).findByDigest(...args);
   readonly usedBy: CloudFiles['usedBy'] = async (...args) => (await this.#wholeTable()).usedBy(...args);
 
+  async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    await (await this.#wholeTable()).removeOwner(ownerId, signal);
+  }
+
   async remove(name: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#wholeTable()).remove(name, signal);
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SigningKeys } from '#auth/signing-keys.ts';
+import { type IsClosed, noneClosed } from '#catalogue/closed-accounts.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import type { LinkUses } from './link-uses.ts';
 import { TextSigner } from './text-signer.ts';
@@ -31,13 +32,15 @@ export class UploadLinks {
   readonly #uploads: TextSigner;
   readonly #uses: LinkUses;
   readonly #now: () => number;
+  readonly #closed: IsClosed;
 
-  /** @param args.keys of the store, so that every gateway accepts every link */
-  constructor(args: { keys: SigningKeys; uses: LinkUses; now?: () => number }) {
+  /** @param args.keys of the store, so that every gateway accepts every link @param args.closed accounts without links */
+  constructor(args: { keys: SigningKeys; uses: LinkUses; closed?: IsClosed; now?: () => number }) {
     this.#links = new TextSigner(args.keys, 'sluice upload link 1');
     this.#uploads = new TextSigner(args.keys, 'sluice upload by link 1');
     this.#uses = args.uses;
     this.#now = args.now ?? Date.now;
+    this.#closed = args.closed ?? noneClosed;
   }
 
   /** The value of the parameter `link`. */
@@ -55,6 +58,7 @@ export class UploadLinks {
     if (dot === -1 || !(await this.#links.isGood(value.slice(dot + 1), [text]))) throw linkRefused();
     const link = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as UploadLink;
     if (link.projectSlug !== projectSlug || link.expires * 1000 <= this.#now()) throw linkRefused();
+    if (this.#closed.has(link.ownerId)) throw linkRefused();
     return link;
   }
 
@@ -77,6 +81,7 @@ export class UploadLinks {
   async readUpload(value: string, projectSlug: string, name: string): Promise<string> {
     const ownerId = value.slice(0, 36);
     if (!(await this.#uploads.isGood(value.slice(37), [ownerId, projectSlug, name]))) throw linkRefused();
+    if (this.#closed.has(ownerId)) throw linkRefused();
     return ownerId;
   }
 }

@@ -1,4 +1,5 @@
 import type { Authenticate, Principal } from '#auth/authenticate.ts';
+import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
@@ -35,6 +36,8 @@ export interface DownloadDeps {
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
   readonly links: Pick<FileLinks, 'isGood'>;
+  /** Accounts whose files are gone, or about to be. */
+  readonly closed: IsClosed;
   /** public: anyone who knows a file's address may read it. private: only its owner. */
   readonly fileLinks: 'public' | 'private';
 }
@@ -128,7 +131,7 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         const cached = deps.smallFiles.get(request.params.name ?? '');
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
-        assertMayRead(served.file, request, reader);
+        assertMayRead(deps, served.file, request, reader);
         return answer(request, served, reader, (range) =>
           range === null ? bytes : bytes.subarray(range.start, range.end + 1),
         );
@@ -143,7 +146,7 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const moment = smallFiles.begin();
   const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
   if (file === null) throw fileNotFound();
-  assertMayRead(file, request, reader);
+  assertMayRead(deps, file, request, reader);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
   const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching);
@@ -268,7 +271,13 @@ function identify(
 }
 
 /** Throws 404 for a file of another account, or one that rules do not show, as for a missing one. */
-function assertMayRead(file: CloudFile, { params }: HttpRequest, { userId, bound }: Reader): void {
+function assertMayRead(
+  { closed }: Pick<DownloadDeps, 'closed'>,
+  file: CloudFile,
+  { params }: HttpRequest,
+  { userId, bound }: Reader,
+): void {
+  if (closed.has(file.ownerId)) throw fileNotFound();
   if (file.projectSlug !== params.project || (userId !== null && userId !== file.ownerId))
     throw fileNotFound();
   if (bound !== undefined && !touchable(bound, 'read')(file)) throw fileNotFound();

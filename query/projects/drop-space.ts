@@ -3,7 +3,7 @@ import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { type CatalogueEntry, droppedVersion } from '../space/catalogue-entry.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
-import { clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
+import { clearMoved, clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
 import type { Spaces } from '../space/spaces.ts';
 
 export interface DropParts extends RemovalParts {
@@ -78,6 +78,23 @@ export async function dropProject(
   // another process may have stored a file or a space meanwhile: it needs the project
   const { length } = await catalogue.idsOfProject(project.id, own);
   if (length > 0 || (await projects.hasFiles(project, own))) await projects.ensure(ownerId, slug, own);
+}
+
+/** Drops all spaces of an account. */
+export async function dropSpacesOf(deps: DropParts, ownerId: string, signal: AbortSignal): Promise<void> {
+  const { catalogue, spaces } = deps;
+  for (let left = await catalogue.idsOfOwner(ownerId, signal); left.length > 0; ) {
+    const entries: CatalogueEntry[] = [];
+    await forEachAtOnce(left, spacesAtOnce, async ({ id }) => {
+      // an unfinished move may have left records in another store
+      await clearMoved(deps, id, signal);
+      const entry = await spaces.drop(id, signal);
+      if (entry !== null) entries.push(entry);
+    });
+    await spaces.untilHeard(signal);
+    for (const entry of entries) await deleteRecords(deps, entry, signal);
+    left = await catalogue.idsOfOwner(ownerId, signal);
+  }
 }
 
 function deleteRecords(deps: DropParts, entry: CatalogueEntry, signal: AbortSignal): Promise<void> {

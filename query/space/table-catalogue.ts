@@ -82,12 +82,15 @@ export class TableCatalogue {
 
   /** Spaces that were dropped before a time and may still have records. */
   async leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
+    const time = `toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC')`;
+    const which = `initial_records = '${leftRecords}' AND updated_at < ${time}`;
+    return this.#dropped(which, `ORDER BY updated_at LIMIT ${limit}`, signal);
+  }
+
+  #dropped(which: string, tail: string, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
     return this.#db.rows<DroppedSpace>({
       sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug, store,
-         toFloat64(version) AS version FROM ${this.#table} FINAL
-       WHERE initial_records = '${leftRecords}' AND slug = ''
-         AND updated_at < toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC')
-       ORDER BY updated_at LIMIT ${limit}`,
+         toFloat64(version) AS version FROM ${this.#table} FINAL WHERE slug = '' AND ${which} ${tail}`,
       signal,
     });
   }
@@ -115,6 +118,19 @@ export class TableCatalogue {
       signal,
     });
     return rows.map(({ id }) => id);
+  }
+
+  /** The spaces of an account that were dropped: their rows are left, and perhaps their records. */
+  async droppedOf(ownerId: string, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
+    await this.settled(signal);
+    return this.#dropped(`owner_id = ${textLiteral(ownerId)}`, '', signal);
+  }
+
+  /** Removes the rows of a deleted account, whose spaces are dropped. */
+  async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    await this.settled(signal);
+    const sql = `DELETE FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
+    await this.#db.command({ sql, signal });
   }
 
   async swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void> {

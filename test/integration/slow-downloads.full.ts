@@ -1,7 +1,9 @@
 /** Each download holds a file or a socket of the store: who takes nothing must not keep others from theirs. */
+
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
+import { noneClosed } from '#catalogue/closed-accounts.ts';
 import { downloadOperation } from '#gateway/operations/download.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
@@ -46,6 +48,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     downloads,
     smallFiles: noSmallFiles(),
     links: { isGood: async () => false },
+    closed: noneClosed,
     fileLinks: 'public',
   });
   t.teardown(async () => {

@@ -11,10 +11,14 @@ import { LoginThrottle, loginThrottleDefaults } from '#auth/login-throttle.ts';
 import { SessionStore } from '#auth/session-store.ts';
 import { TokenCheck } from '#auth/token-check.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
+import { AccountLinks } from '#catalogue/account-links.ts';
+import { ClosedAccounts } from '#catalogue/closed-accounts.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
+import { Members } from '#catalogue/members.ts';
 import { Users } from '#catalogue/users.ts';
+import type { SendNotice } from '#console/accounts/notices.ts';
+import { openPeople } from '#console/accounts/open-people.ts';
 import { Passwords } from '#console/accounts/passwords.ts';
-import { Registration } from '#console/accounts/registration.ts';
 import { consoleRoutes } from '#console/routes.ts';
 import { createSessionCookie } from '#console/sessions/session-cookie.ts';
 import { Sessions } from '#console/sessions/sessions.ts';
@@ -56,6 +60,8 @@ export interface ConsoleOptions {
   /** Of one session, and of one address. */
   readonly limiter?: RequestLimiter;
   readonly addressLimiter?: RequestLimiter;
+  /** A mailer. */
+  readonly send?: SendNotice;
 }
 
 export const bootstrapToken = 'bootstrap-token-of-a-test';
@@ -67,12 +73,16 @@ export async function serveConsole(
   options: ConsoleOptions = {},
 ) {
   const deployment = await openDeployment({ db, database });
-  const users = new Users({ db, database });
-  const tokens = new AccessTokens({ db, database, deployment });
-  const store = new SessionStore({ db, database, users });
   const log = silentLog();
+  const closed = new ClosedAccounts({ db, database, log, singleWriter: false });
+  await closed.start();
+  const users = new Users({ db, database, closed });
+  const members = new Members({ db, database });
+  const accountLinks = new AccountLinks({ db, database });
+  const tokens = new AccessTokens({ db, database, deployment });
+  const store = new SessionStore({ db, database, users, members });
   const gate = createTokenGate({ tokens, deployment });
-  const tokenCheck = new TokenCheck({ tokens, sessions: store, log, singleWriter: false, gate });
+  const tokenCheck = new TokenCheck({ tokens, sessions: store, log, singleWriter: false, gate, closed });
   await bootstrap({ users, tokens, token: bootstrapToken });
   const hasher = options.hasher ?? quickHasher();
   const now = (): Date => new Date(Date.now() + (options.ahead?.() ?? 0));
@@ -84,6 +94,11 @@ export async function serveConsole(
     handler: async (request) => ({ status: 200, body: JSON.stringify(await authenticate(request)) }),
   };
   const throttle = new LoginThrottle({ ...loginThrottleDefaults, longestWait: 0, firstDelay: 30_000 });
+  const people = openPeople({
+    ...{ users, members, accountLinks, closed, tokens, tokenCheck, deployment, hasher, mode, now },
+    send: options.send,
+    pageUrl: (path) => `https://console.test${path}`,
+  });
   const proxies = new BlockList();
   proxies.addAddress('127.0.0.1');
   const server = await startHttpServer({
@@ -102,7 +117,10 @@ export async function serveConsole(
         sessions: new Sessions({ store, gate, deployment, now }),
         cookie: createSessionCookie({ tls: false }),
         passwords: new Passwords({ users, hasher, throttle }),
-        registration: new Registration({ users, hasher, tokenCheck, mode }),
+        ...people,
+        users,
+        members,
+        closed,
         tokens,
         tokenCheck,
         mode,
@@ -119,9 +137,11 @@ export async function serveConsole(
   t.teardown(async () => {
     await server.close(0);
     await tokenCheck.close();
+    await closed.close();
   });
   const ask = (call: ConsoleAsk): Promise<ConsoleAnswer> => send(server.port, call);
-  return { port: server.port, users, tokens, store, log, ask, visitor: () => new Visitor(ask) };
+  const stores = { users, members, accountLinks, closed, tokens, store, ...people };
+  return { port: server.port, ...stores, log, ask, visitor: () => new Visitor(ask) };
 }
 
 export type ServedConsole = Awaited<ReturnType<typeof serveConsole>>;

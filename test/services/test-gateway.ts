@@ -1,4 +1,5 @@
 import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { noneClosed } from '#catalogue/closed-accounts.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
@@ -65,6 +66,7 @@ export function testGateway(
     smallFiles: noSmallFiles(),
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
+    closed: noneClosed,
     fileLinks: 'public',
     boundAs: nobodyIsBound,
     ...given,
@@ -91,6 +93,9 @@ export function filesInMemory() {
       return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
     },
     remove: async (name) => rows.delete(name),
+    async removeOwner(account) {
+      for (const { name } of which(({ ownerId }) => ownerId === account)) rows.delete(name);
+    },
   };
   return { rows, cloudFiles };
 }

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { noneClosed } from '#catalogue/closed-accounts.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { SmallFiles, smallFileBytes } from '#gateway/download/small-files.ts';
 import { createFileLinks } from '#gateway/links/file-links.ts';
@@ -69,6 +70,7 @@ function download(
     downloads: plentyOfSlots(),
     smallFiles,
     links,
+    closed: noneClosed,
     fileLinks,
   });
   const response = (async () =>

@@ -92,6 +92,11 @@ export const csrfRefused = (message: string) => new ApiError('csrf_refused', mes
 export const registrationRefused = (
   message = 'No account was created: registration is closed here, or these details cannot be used',
 ) => new ApiError('registration_refused', message);
+/** @param problem a sentence */
+export const membershipRefused = (problem: string) => new ApiError('membership_refused', problem);
+/** The same whether the address is taken or can't be used. */
+export const emailRefused = () =>
+  new ApiError('email_refused', 'This e-mail address cannot be used: the account keeps the one that it has');
 export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
 export const linkRefused = (message = 'The link has expired or is not valid') =>
   new ApiError('link_refused', message);

@@ -35,6 +35,8 @@ export const errorCodes = {
   unknown_host: { status: 403, title: 'The server is not known by this name' },
   csrf_refused: { status: 403, title: 'The request does not come from a page of this session' },
   registration_refused: { status: 403, title: 'No account was created' },
+  email_refused: { status: 403, title: 'The e-mail address was not changed' },
+  membership_refused: { status: 403, title: 'Your membership of the account does not allow this' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
   link_refused: { status: 403, title: 'The link has expired, has been used, or does not allow this' },
   too_many_spaces: { status: 403, title: 'The account has reached its number of record spaces' },

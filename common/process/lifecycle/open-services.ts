@@ -7,8 +7,12 @@ import { createSharedTokens, type SharedTokens, unshared } from '#auth/shared-to
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import { TokenCheck } from '#auth/token-check.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
+import { AccountLinks } from '#catalogue/account-links.ts';
+import { AccountRemovals } from '#catalogue/account-removals.ts';
+import { ClosedAccounts } from '#catalogue/closed-accounts.ts';
 import { databaseName } from '#catalogue/database-name.ts';
 import { type Deployment, openDeployment } from '#catalogue/deployment.ts';
+import { Members } from '#catalogue/members.ts';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
 import { Projects } from '#catalogue/projects.ts';
@@ -18,6 +22,7 @@ import { UsageCounts } from '#catalogue/usage-counts.ts';
 import { Users } from '#catalogue/users.ts';
 import { openLimiters, type RequestLimiters } from '#coordination/rate-limits/open-limiters.ts';
 import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
+import { ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
 import { type CountedDatabase, countStatements } from '#engine/count-statements.ts';
@@ -36,6 +41,12 @@ export interface Services {
   readonly database: string;
   readonly deployment: Deployment;
   readonly users: Users;
+  readonly members: Members;
+  readonly accountLinks: AccountLinks;
+  /** Accounts that are deleted, or about to be. */
+  readonly closed: ClosedAccounts;
+  /** Removes what is left of them. */
+  readonly removals: AccountRemovals;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
   /** Sessions of the dashboard. */
@@ -70,13 +81,14 @@ export async function openServices(
   // the embedded engine serves one process
   const singleWriter = config.clickhouse === undefined;
   const { invalidation, shared } = openSharing(singleWriter ? undefined : redis, { db, database, log });
-  const users = new Users({ db, database });
-  const sessions = new SessionStore({ db, database, users });
+  const people = await openPeople({ config, db, database, log, redis, invalidation });
+  const { users, members, closed } = people;
+  const sessions = new SessionStore({ db, database, users, members });
   const gate = createTokenGate({ tokens, deployment, singleWriter });
   const counts = cache('tokens');
   const shares = { singleWriter, invalidation, shared };
-  const tokenCheck = new TokenCheck({ tokens, sessions, log, ...shares, gate, counts });
-  const usage = new UsageCounts({ db, database, log });
+  const tokenCheck = new TokenCheck({ tokens, sessions, log, ...shares, gate, closed, counts });
+  const usage = new UsageCounts({ db, database, log, closed });
   usage.start();
   const projects = new Projects({
     db,
@@ -92,7 +104,7 @@ export async function openServices(
     db,
     database,
     deployment,
-    users,
+    ...people,
     tokens,
     tokenCheck,
     sessions,
@@ -102,6 +114,7 @@ export async function openServices(
     redis,
     invalidation,
     async close() {
+      await closed.close();
       senders.limiters.address.close();
       senders.limiters.token.close();
       await tokenCheck.close();
@@ -110,6 +123,37 @@ export async function openServices(
       await redis?.close();
       await db.close();
     },
+  };
+}
+
+/** Milliseconds after which every process of several knows of a closed account (closed-accounts.ts). */
+const heardAfter = 2_000;
+
+/** Accounts, their members, and what ends them. */
+async function openPeople({
+  config,
+  db,
+  database,
+  log,
+  redis,
+  invalidation,
+}: Pick<Services, 'config' | 'db' | 'database' | 'log' | 'redis' | 'invalidation'>): Promise<
+  Pick<Services, 'users' | 'members' | 'accountLinks' | 'closed' | 'removals'>
+> {
+  const singleWriter = config.clickhouse === undefined;
+  const closed = new ClosedAccounts({ db, database, log, singleWriter, invalidation });
+  await closed.start();
+  const locks = singleWriter || redis === undefined ? ownLocks() : redisLocks({ redis, log });
+  const times = {
+    heardAfter: singleWriter ? 0 : heardAfter,
+    grace: Math.max(config.janitorGrace, heardAfter),
+  };
+  return {
+    users: new Users({ db, database, closed }),
+    members: new Members({ db, database }),
+    accountLinks: new AccountLinks({ db, database }),
+    closed,
+    removals: new AccountRemovals({ db, database, closed, locks, log, ...times }),
   };
 }
 

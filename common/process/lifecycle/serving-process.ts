@@ -75,6 +75,7 @@ export class ServingProcess {
     this.#starting = false;
     if (!this.#first) return;
     for (const service of running) service.started?.();
+    this.#deps.services.removals.start();
     // the text of the first start includes the dashboard
     const note = announced ? '' : dashboardLine(this.#baseUrl(), dashboardOf(this.#routes));
     process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${note}${reachText(config, server.port)}`);
@@ -174,6 +175,7 @@ export class ServingProcess {
     for (const service of running) service.draining?.();
     await this.#server?.close(config.drainTimeout);
     await this.#socket?.close();
+    await services.removals.close();
     for (const service of running) await service.close();
     await services.close();
     await tracing.close();

@@ -169,6 +169,12 @@ export class Imports {
     return latest;
   }
 
+  /** Ends the imports of a deleted account. @param isLast removes their jobs, too */
+  async removeOwner(ownerId: string, isLast: boolean, signal: AbortSignal): Promise<void> {
+    for (const job of await this.#table.unfinishedOf(ownerId, signal)) await this.cancel(job, signal);
+    if (isLast) await this.#table.removeOwner(ownerId, signal);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#search);
     this.#closing.abort(new Error('the server stops'));

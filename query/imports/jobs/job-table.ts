@@ -1,3 +1,4 @@
+import { deleteRows } from '#catalogue/delete-rows.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
@@ -68,6 +69,23 @@ export class JobTable {
   async unfinished(signal: AbortSignal): Promise<readonly ImportJob[]> {
     const jobs = await this.#select(`state IN ('waiting', 'running', 'publishing') ORDER BY id`, signal);
     return jobs.filter((job) => !isOver(job));
+  }
+
+  /** Jobs of an account that have not ended. */
+  async unfinishedOf(ownerId: string, signal: AbortSignal): Promise<readonly ImportJob[]> {
+    const jobs = await this.#select(
+      `${of(ownerId)} AND state IN ('waiting', 'running', 'publishing')`,
+      signal,
+    );
+    return jobs.filter((job) => !isOver(job));
+  }
+
+  /** Removes the jobs of a deleted account, and what was requested of them. */
+  async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    const found = `SELECT id AS value FROM ${this.#table} WHERE ${of(ownerId)}`;
+    const more = ` AND ${of(stopRequests)}`;
+    await deleteRows(this.#db, { table: this.#table, column: 'id', found, more }, signal);
+    await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE ${of(ownerId)}`, signal });
   }
 
   async #select(where: string, signal: AbortSignal): Promise<readonly ImportJob[]> {

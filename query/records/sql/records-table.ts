@@ -150,6 +150,13 @@ export class RecordsTable {
     return this.#about(spaceId, deleteSql(this.#records, `space = ${textLiteral(spaceId)}${older}`));
   }
 
+  /** Deletes receipts of inserts into spaces. @param receipts as of `receiptsOf` @param spaceIds of the catalogue */
+  clearReceipts(receipts: string, spaceIds: readonly string[]): Sql {
+    const among = spaceIds.map(textLiteral).join(', ');
+    const where = `space = ${textLiteral(receipts)} AND _doc['m2'] IN (${among})`;
+    return this.#about(receipts, deleteSql(this.#records, where));
+  }
+
   /**
    * Deletes keys that updates wrote and whose values their records no longer have, and duplicates, except keys of the last
    * hour: their updates may be under way.

@@ -1,0 +1,35 @@
+import { emailRefused, wrongPassword } from '#kernel/errors/catalogue.ts';
+import { readAddressAndPassword, readLinkToken } from '../accounts/credentials.ts';
+import {
+  type ConsoleHandler,
+  emptyAnswer,
+  jsonAnswer,
+  originOf,
+  type SessionHandler,
+} from './console-call.ts';
+
+/**
+ * POST /_console_/api/email: another e-mail address, with the password. 202: a link was sent to it. 204: it is changed, all
+ * sessions end, and this one gets a new cookie.
+ */
+export const changeEmail: SessionHandler = async ({ request, session, sender, body }, deps) => {
+  const { passwords, addressChanges, sessions, cookie } = deps;
+  const { email, password } = readAddressAndPassword(await body());
+  const { account } = session;
+  const checked = await passwords.check({ email: account.email, password }, sender, request.signal);
+  if (checked === null || checked.id !== account.id) throw wrongPassword();
+  // refusals count like wrong passwords: they would reveal which addresses have accounts
+  const changed = await passwords.throttled(`address of ${account.id}`, request.signal, () =>
+    addressChanges.begin(checked, email, request.signal),
+  );
+  if (changed === null) throw emailRefused();
+  if (changed === 'to be confirmed') return jsonAnswer(202, { isSent: true });
+  const begun = await sessions.start(changed, originOf(request), session.session.accountId);
+  return emptyAnswer({ 'set-cookie': cookie.set(request, begun.cookie) });
+};
+
+/** POST /_console_/api/email/confirm: the token of the link. All sessions of the account end. */
+export const confirmEmail: ConsoleHandler = async ({ request, body }, { addressChanges }) => {
+  await addressChanges.confirm(readLinkToken(await body()), request.signal);
+  return emptyAnswer();
+};

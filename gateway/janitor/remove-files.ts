@@ -1,0 +1,70 @@
+import type { RemovePart } from '#catalogue/account-removals.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { readFileKey } from '#objects/file-key.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
+import type { StateStore } from '../resumable/state-store.ts';
+import { readUploadKey, uploadsPrefix } from '../resumable/upload-state.ts';
+
+interface RemoveFilesDeps {
+  readonly store: Pick<ObjectStore, 'list' | 'deleteAll' | 'listOpenUploads' | 'abortUpload'>;
+  readonly cloudFiles: Pick<CloudFiles, 'removeOwner'>;
+  readonly states: Pick<StateStore, 'uploadsOf'>;
+  readonly resumable: Pick<ResumableUploads, 'drop'>;
+  readonly deploymentId: string;
+}
+
+/** The limit of S3's DeleteObjects. */
+const objectsAtOnce = 1000;
+
+/**
+ * Removes the uploads, objects and rows of a deleted account. The objects come first: the janitor makes rows for objects
+ * that have none.
+ */
+export function removeFiles(deps: RemoveFilesDeps): RemovePart {
+  const { store, cloudFiles, states, resumable, deploymentId } = deps;
+  return async (ownerId, signal, isLast) => {
+    for (const upload of await states.uploadsOf(ownerId, signal))
+      await resumable.drop(upload, signal).catch((error: unknown) => {
+        // it has ended, or a join holds it: the next pass finds what is left
+        if (!(error instanceof ApiError)) throw error;
+      });
+    // requests under way drop their own uploads when they are refused
+    if (isLast) await abortUploads(store, ownerId, deploymentId, signal);
+    await deleteBelow(store, `${deploymentId}/${ownerId}/`, signal);
+    await deleteBelow(store, `${uploadsPrefix(deploymentId)}${ownerId}/`, signal);
+    await cloudFiles.removeOwner(ownerId, signal);
+  };
+}
+
+async function abortUploads(
+  store: RemoveFilesDeps['store'],
+  ownerId: string,
+  deploymentId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const upload of store.listOpenUploads(signal)) {
+    const address = readFileKey(upload.key) ?? readUploadKey(upload.key);
+    if (address?.ownerId === ownerId && address.deploymentId === deploymentId)
+      await store.abortUpload(upload, signal);
+  }
+}
+
+async function deleteBelow(
+  store: RemoveFilesDeps['store'],
+  prefix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let keys: string[] = [];
+  const flush = async (): Promise<void> => {
+    const left = keys.length === 0 ? [] : await store.deleteAll(keys, signal);
+    if (left.length > 0) throw new Error(`${left.length} objects of a deleted account were not deleted`);
+    keys = [];
+  };
+  for await (const { key } of store.list(prefix, signal)) {
+    keys.push(key);
+    if (keys.length === objectsAtOnce) await flush();
+  }
+  await flush();
+}
