@@ -140,7 +140,7 @@ export async function serveConsole(
     await closed.close();
   });
   const ask = (call: ConsoleAsk): Promise<ConsoleAnswer> => send(server.port, call);
-  const stores = { users, members, accountLinks, closed, tokens, store, ...people };
+  const stores = { users, members, accountLinks, closed, tokens, tokenCheck, store, ...people };
   return { port: server.port, ...stores, log, ask, visitor: () => new Visitor(ask) };
 }
 

@@ -129,8 +129,8 @@ const ways = {
   'npm run token': async (tokens: AccessTokens, tokenCheck: TokenCheck, token: AccessToken) =>
     executeTokenOrder({ users: {} as Users, tokens, tokenCheck }, { action: 'revoke', token: token.id }),
   'the dashboard': async (tokens: AccessTokens, tokenCheck: TokenCheck, token: AccessToken) => {
-    const session = { account: { id: token.userId } };
-    const call = { request: fakeRequest({ params: { id: token.id } }), session };
+    const acting = { account: { id: token.userId }, manages: true };
+    const call = { request: fakeRequest({ params: { id: token.id } }), acting };
     const args = [call, { tokens, tokenCheck }] as unknown as Parameters<typeof revokeToken>;
     return `${(await revokeToken(...args)).status}`;
   },
