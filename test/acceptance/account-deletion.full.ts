@@ -28,9 +28,10 @@ async function filesWith(folder: string, texts: readonly string[]): Promise<read
 t.test('an account is deleted with everything in it, over two kills', { timeout: 240_000 }, async (t) => {
   let server = await startSluice({ env });
   const [ada, ben] = [new DashboardUser('ada@example.com'), new DashboardUser('ben@example.com')];
+  const all = { console: server, gateway: server, query: server };
   for (const user of [ada, ben]) await user.register(server);
-  const { token, link } = await useAccount(server, ada);
-  const other = await useAccount(server, ben);
+  const { token, link } = await useAccount(all, ada);
+  const other = await useAccount(all, ben);
   // each is a member of the other's account
   const invited = (await ada.send(server, '/invitations', { email: ben.email, manages: true })).body;
   t.equal((await ben.send(server, '/invitation/accept', { token: invited.token })).status, 200);

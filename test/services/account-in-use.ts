@@ -57,14 +57,23 @@ export class DashboardUser {
 export const structure = structureOf('diary', 'pages', fieldsOf('text TEXT, n NUMBER unique'));
 const note = (owner: DashboardUser): string => `a secret of ${owner.email}`;
 
+/** The processes that serve an account; one may be all of them. */
+export interface Processes {
+  readonly console: Server;
+  readonly gateway: Server;
+  readonly query: Server;
+}
+
 /** Gives an account something of everything: records, files, uploads that are not complete, tokens, a dropped space. */
 export async function useAccount(
-  server: Server,
+  processes: Processes,
   user: DashboardUser,
 ): Promise<{ token: string; link: string }> {
-  const token = await user.newToken(server);
+  const { gateway, query } = processes;
+  const token = await user.newToken(processes.console);
   const ask = async (path: string, more: object): Promise<void> => {
-    const answer = await fetch(server.baseUrl + path, {
+    const { baseUrl } = path.startsWith('/_f_/') ? gateway : query;
+    const answer = await fetch(baseUrl + path, {
       ...more,
       headers: { authorization: `Bearer ${token}`, ...(more as { headers?: object }).headers },
     });
@@ -73,11 +82,11 @@ export async function useAccount(
   };
   const body = Array.from({ length: 50 }, (_, n) => ({ text: note(user), n }));
   const headers = { 'idempotency-key': 'once' };
-  await call({ ...server, token, path: '/diary/pages', structure, body, headers });
+  await call({ ...query, token, path: '/diary/pages', structure, body, headers });
   const other = structureOf('diary', 'drafts', fieldsOf('text TEXT'));
-  await call({ ...server, token, path: '/diary/drafts', structure: other, body: [{ text: note(user) }] });
+  await call({ ...query, token, path: '/diary/drafts', structure: other, body: [{ text: note(user) }] });
   await ask('/_projects_/diary/spaces/drafts', { method: 'DELETE' });
-  await call({ ...server, token, path: '/diary/drafts', structure: other, body: [{ text: note(user) }] });
+  await call({ ...query, token, path: '/diary/drafts', structure: other, body: [{ text: note(user) }] });
   const file = { method: 'PUT', body: note(user), headers: { 'content-type': 'text/plain' } };
   await ask('/_f_/diary/note.txt', file);
   await ask('/_f_/letters/note.txt', file);
@@ -85,7 +94,7 @@ export async function useAccount(
   await ask('/_f_/diary/resumable', { method: 'POST', headers: tus });
   const csv = { 'content-type': 'text/csv', structure };
   await ask('/diary/pages/_import_', { method: 'POST', body: `text,n\n${note(user)},1000\n`, headers: csv });
-  const made = await fetch(`${server.baseUrl}/_f_/diary/upload-link`, {
+  const made = await fetch(`${gateway.baseUrl}/_f_/diary/upload-link`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ expiresIn: 600 }),
