@@ -64,7 +64,7 @@ export async function accessToken({ renew = false }: { renew?: boolean } = {}): 
 }
 
 effect(() => {
-  // the token belongs to the account
-  session.value?.account?.id;
+  // the token belongs to the session, and so to the account that it acts for
+  session.value?.csrfToken;
   current = null;
 });

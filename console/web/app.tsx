@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { NoMember } from './members/no-member.tsx';
 import { Button } from './parts/button.tsx';
 import { ConfirmHost } from './parts/confirm-host.tsx';
 import { useLoad } from './parts/load.ts';
@@ -45,11 +46,14 @@ function Pages(): JSX.Element | null {
   }, [redirect]);
   useFocusOnHeading(redirect === null ? path : null);
   if (redirect !== null) return null;
-  // keyed by path, so that another project starts with fresh state
+  if (inside && session.value?.acting === null && !found?.route.either) return <NoMember />;
+  // keyed by account and path, so that another project starts with fresh state
   const page = (
-    <Catch key={path}>{found === null ? <NotFound /> : <found.route.page params={found.params} />}</Catch>
+    <Catch key={`${session.value?.acting?.id} ${path}`}>
+      {found === null ? <NotFound /> : <found.route.page params={found.params} />}
+    </Catch>
   );
-  return inside ? <Shell section={found?.route.section ?? null}>{page}</Shell> : page;
+  return inside && !found?.route.either ? <Shell section={found?.route.section ?? null}>{page}</Shell> : page;
 }
 
 function findRoute(path: string): { route: Route; params: Readonly<Record<string, string>> } | null {
@@ -62,6 +66,7 @@ function findRoute(path: string): { route: Route; params: Readonly<Record<string
 
 /** The address to redirect to; null: stay. */
 function redirection(path: string, inside: boolean, route: Route | undefined): string | null {
+  if (route?.either) return null;
   if (inside) {
     if (path === '/') return to`/projects`;
     if (route?.outside === undefined) return null;

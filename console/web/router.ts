@@ -62,9 +62,11 @@ export interface Route {
   readonly pattern: string;
   readonly page: ComponentType<PageProps>;
   /** The entry of the navigation that it belongs to. */
-  readonly section: 'projects' | 'tokens' | 'webhooks' | 'usage' | 'account' | null;
+  readonly section: 'projects' | 'tokens' | 'members' | 'webhooks' | 'usage' | 'account' | null;
   /** Shown without a session, and only without one. */
   readonly outside?: true;
+  /** Shown with or without a session, in a frame of its own. */
+  readonly either?: true;
 }
 
 /** @param pattern `/projects/:project/files`. null: the path does not match */

@@ -1,7 +1,10 @@
 import { AccountPage } from './account/account-page.tsx';
+import { ConfirmEmailPage } from './account/confirm-email-page.tsx';
 import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
 import { FilesPage } from './files/files-page.tsx';
+import { InvitationPage } from './members/invitation-page.tsx';
+import { MembersPage } from './members/members-page.tsx';
 import { ProjectsPage } from './projects/projects-page.tsx';
 import { RulesPage } from './projects/rules-page.tsx';
 import { SpacesPage } from './projects/spaces-page.tsx';
@@ -16,8 +19,11 @@ import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 export const routes: readonly Route[] = [
   { pattern: '/login', page: LoginPage, section: null, outside: true },
   { pattern: '/register', page: RegisterPage, section: null, outside: true },
+  { pattern: '/invitation', page: InvitationPage, section: null, either: true },
+  { pattern: '/confirm-email', page: ConfirmEmailPage, section: null, either: true },
   { pattern: '/projects/:project/files', page: FilesPage, section: 'projects' },
   { pattern: '/tokens', page: TokensPage, section: 'tokens' },
+  { pattern: '/members', page: MembersPage, section: 'members' },
   { pattern: '/webhooks', page: WebhooksPage, section: 'webhooks' },
   { pattern: '/usage', page: UsagePage, section: 'usage' },
   { pattern: '/account', page: AccountPage, section: 'account' },

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { Grants } from '#kernel/grants.ts';
 import { problemOf } from './problem.ts';
 
 export interface Account {
@@ -7,9 +8,22 @@ export interface Account {
   readonly name: string;
 }
 
+/** The account that the session acts for, and what its user may do there. */
+export interface ActingAccount extends Account {
+  /** Null: everything. */
+  readonly grants: Grants | null;
+  /** Whether the user manages tokens and members. */
+  readonly manages: boolean;
+}
+
 /** GET /_console_/api/session */
 export interface Session {
+  /** The user. */
   readonly account: Account | null;
+  /** Null: the user is no longer a member of the account. */
+  readonly acting: ActingAccount | null;
+  /** The accounts that the user may enter, the own one first. */
+  readonly accounts: readonly Account[];
   readonly csrfToken: string | null;
   readonly registration: 'first' | 'open' | 'closed';
   readonly canRegister: boolean;
@@ -80,7 +94,13 @@ export async function loadSession(): Promise<void> {
   session.value = await callConsole<Session>('/session');
 }
 
+/** Acts for another account, in a new session. */
+export async function enterAccount(id: string): Promise<void> {
+  session.value = await callConsole<Session>('/enter', { method: 'POST', json: { account: id } });
+}
+
 /** Forgets the account: the app shows the login page, and returns here after the login. */
 export function forgetSession(): void {
-  if (session.value !== null) session.value = { ...session.value, account: null, csrfToken: null };
+  if (session.value !== null)
+    session.value = { ...session.value, account: null, acting: null, accounts: [], csrfToken: null };
 }

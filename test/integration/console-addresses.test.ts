@@ -121,7 +121,7 @@ t.test(
     const made = (await owner.send('/tokens', { name: 'of ada' })).body;
     const { signal } = new AbortController();
     t.equal((await change(owner, next)).status, 204);
-  t.equal(await accountOf(owner), next);
+    t.equal(await accountOf(owner), next);
     t.equal(typeof (await two.tokenCheck.check(made.token, signal)), 'object');
     const wrong = { email: next, password: 'wrong' };
     t.equal((await owner.send('/account/delete', wrong)).body.code, 'wrong_password');

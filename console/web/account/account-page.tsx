@@ -6,10 +6,12 @@ import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
 import { callConsole, loadSession, session } from '../session.ts';
+import { DeleteSection, EmailForm, LeaveSection } from './account-forms.tsx';
 import { PasswordField } from './credential-fields.tsx';
+import { SessionsTable } from './sessions-table.tsx';
 
 export function AccountPage(): JSX.Element {
-  const account = session.value?.account;
+  const { account, acting } = session.value ?? {};
   return (
     <Page title="Account">
       <dl class="facts">
@@ -30,7 +32,13 @@ export function AccountPage(): JSX.Element {
           <code>{apiBase()}</code> · <a href={`${apiBase()}/docs`}>reference</a>
         </dd>
       </dl>
-      <PasswordForm />
+      {account && acting && acting.id !== account.id && <LeaveSection user={account} account={acting} />}
+      <SessionsTable />
+      <div class="forms">
+        <PasswordForm />
+        <EmailForm />
+        {account && <DeleteSection user={account} />}
+      </div>
     </Page>
   );
 }

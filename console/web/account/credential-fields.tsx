@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { TextField, type TextFieldProps } from '../parts/field.tsx';
 
-type FieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'autoFocus'>;
+type FieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'autoFocus'> & { readonly label?: string };
 
 export function EmailField(props: FieldProps): JSX.Element {
   return <TextField label="Email" type="email" required autoComplete="username" maxLength={254} {...props} />;
@@ -13,11 +13,10 @@ const rules = {
   hint: 'At least 8 characters. A few words in a row are easy to remember and hard to guess.',
 };
 
-interface PasswordFieldProps extends FieldProps {
-  readonly label?: string;
+type PasswordFieldProps = FieldProps & {
   /** The field is for choosing a password. */
   readonly isNew?: boolean;
-}
+};
 
 export function PasswordField({ isNew = false, ...props }: PasswordFieldProps): JSX.Element {
   const autoComplete = isNew ? 'new-password' : 'current-password';

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { UploadStatus } from '../files/upload-panel.tsx';
+import { AccountSwitch } from '../members/account-switch.tsx';
 import { navigate, type Route, to } from '../router.ts';
 import { callConsole, forgetSession, session } from '../session.ts';
 import { type Theme, theme } from '../theme.ts';
@@ -10,16 +11,22 @@ import { toastProblem } from './toast.tsx';
 const entries = [
   ['projects', 'Projects'],
   ['tokens', 'Tokens'],
+  ['members', 'Members'],
   ['webhooks', 'Webhooks'],
   ['usage', 'Usage'],
   ['account', 'Account'],
 ] as const;
+
+/** For the owner, and for members who manage the account. */
+const managed: readonly string[] = ['tokens', 'members'];
 
 interface ShellProps extends Pick<Route, 'section'> {
   readonly children: ComponentChildren;
 }
 
 export function Shell({ section, children }: ShellProps): JSX.Element {
+  const manages = session.value?.acting?.manages === true;
+  const shown = entries.filter(([name]) => manages || !managed.includes(name));
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -28,7 +35,7 @@ export function Shell({ section, children }: ShellProps): JSX.Element {
       <header class="side">
         <Brand />
         <nav class="sections" aria-label="Main">
-          {entries.map(([name, label]) => (
+          {shown.map(([name, label]) => (
             <a key={name} href={to`/${name}`} aria-current={name === section ? 'true' : undefined}>
               <Icon name={name} />
               <span>{label}</span>
@@ -37,6 +44,7 @@ export function Shell({ section, children }: ShellProps): JSX.Element {
         </nav>
         <div class="side-foot">
           <UploadStatus />
+          <AccountSwitch />
           <p class="hint who cut" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>

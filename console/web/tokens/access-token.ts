@@ -11,6 +11,8 @@ export interface AccessToken {
   readonly readTimeoutMs: number | null;
   /** Null: everything. */
   readonly grants: Grants | null;
+  /** The member who made it; null: the owner. */
+  readonly madeBy: string | null;
 }
 
 export interface NewToken extends AccessToken {

@@ -6,10 +6,12 @@ interface GrantsFieldProps {
   /** Null: everything. */
   readonly grants: Grants | null;
   readonly onChange: (grants: Grants | null) => void;
+  /** For a person, who needs no web pages. */
+  readonly forMember?: boolean;
 }
 
 /** The grants of a token, with a sentence that describes them. */
-export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element {
+export function GrantsField({ grants, onChange, forMember = false }: GrantsFieldProps): JSX.Element {
   const change = (part: { readonly [Key in keyof Grants]: Grants[Key] | undefined }): void => {
     const entries = Object.entries({ ...grants, ...part }).filter(([, list]) => list !== undefined);
     onChange(entries.length === 0 ? null : Object.fromEntries(entries));
@@ -32,7 +34,7 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
     <div class="stack">
       <fieldset class="field">
         <legend>
-          <strong>It may</strong>
+          <strong>{forMember ? 'The member may' : 'It may'}</strong>
         </legend>
         {grantNames.map((name) => (
           <CheckboxField
@@ -45,13 +47,15 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
       </fieldset>
       <TextField label="Projects" hint="Slugs, separated by commas. Empty: all." {...list('projects')} />
       <TextField label="Record spaces" hint="Slugs, separated by commas. Empty: all." {...list('spaces')} />
-      <TextField
-        label="Origins of web pages"
-        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches only records and files that have rules, as far as the rules allow. Leave empty for a secret token."
-        {...list('origins')}
-      />
+      {!forMember && (
+        <TextField
+          label="Origins of web pages"
+          hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches only records and files that have rules, as far as the rules allow. Leave empty for a secret token."
+          {...list('origins')}
+        />
+      )}
       <p class="hint" aria-live="polite">
-        The token {grantsInWords(grants ?? {})}.
+        {forMember ? 'The member' : 'The token'} {grantsInWords(grants ?? {})}.
       </p>
     </div>
   );

@@ -71,6 +71,7 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
           {token.name || 'Unnamed'} <StateBadge token={token} />
           {token.grants !== null && <div class="hint">{grantsInWords(token.grants)}</div>}
           <Limits token={token} />
+          {token.madeBy !== null && <div class="hint">made by {token.madeBy}</div>}
         </div>
       ),
     },
