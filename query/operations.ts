@@ -17,6 +17,7 @@ import { deleteOneById, updateOneById } from './operations/one-by-id.ts';
 import type { Operation, OperationDefinition } from './operations/operation.ts';
 import { resetPassword } from './operations/reset-password.ts';
 import { search } from './operations/search.ts';
+import { logout, refreshLogin } from './operations/sessions.ts';
 import { signUp } from './operations/sign-up.ts';
 import { getInferredStructure, setInferredStructure, setStructure } from './operations/structures.ts';
 import { updateOne } from './operations/update-one.ts';
@@ -36,6 +37,7 @@ const deletes = { family: 'delete', needs: inSpace('delete'), method: 'DELETE' }
 const logins = { family: null, needs: { grant: 'find', touches: 'named space' }, method: 'POST' } as const;
 const signUps = { ...logins, needs: { grant: 'insert', touches: 'named space' } } as const;
 const proofs = { ...logins, needs: { grant: 'update', touches: 'named space' } } as const;
+const loggedIn = { ...logins, readsOnly: true } as const;
 const missing = { family: null, needs: { grant: 'find', touches: 'beside spaces' }, method: 'POST' } as const;
 const structures = { family: null, needs: inSpace('structure'), method: 'POST' } as const;
 
@@ -88,6 +90,8 @@ export const operations: readonly Operation[] = [
   row('signUp', signUps, `${call}/sign-up`, signUp),
   row('verifyEmail', proofs, `${call}/verify-email`, verifyEmail),
   row('resetPassword', proofs, `${call}/reset-password`, resetPassword),
+  row('refreshLogin', loggedIn, `${call}/refresh-login`, refreshLogin),
+  row('logout', loggedIn, `${call}/logout`, logout),
   row('sendOtp', missing, `${call}/send-otp`, sendOtp),
   row('sendPushNotifications', missing, `${call}/send-push-notification`, sendPushNotifications),
   row('setStructure', structures, `${space}/set-structure`, setStructure),

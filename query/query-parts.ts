@@ -118,7 +118,7 @@ export function queryParts(environment: QueryEnvironment): {
   const reading = readingParts(environment);
   const { structures, newId, inFlight, keys, loginTokens, candidates, reader, exports } = reading;
   const { spaces, authorize, boundSpaces, quota } = reading;
-  fileSenders.askForUsers((user, signal) => boundSpaces.hasUser(user, signal));
+  fileSenders.askForUsers(boundSpaces.hasUser);
   const { records, changes, signUps } = writingParts(environment, reading);
   const opening = {
     store,
@@ -232,7 +232,7 @@ function readingParts(environment: QueryEnvironment) {
     freshness: environment.freshness,
     metrics,
   });
-  const authorize = createAuthorize({ loginTokens, reader, spaces });
+  const authorize = createAuthorize({ loginTokens, store, spaces });
   const boundSpaces = new BoundSpaces({ loginTokens, store, reader, spaces, now: environment.now });
   const quota = openQuota(environment);
   return {

@@ -9,11 +9,11 @@ import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { actAsUser, actsAsUser } from './act-as-user.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
-import type { LoginTokens } from './login-tokens.ts';
+import type { LoginClaims, LoginTokens } from './login-tokens.ts';
 
-/** Whether a record space still has a user. */
+/** Whether a record space still has a user. @param user.claims of a login token, which must not have ended; absent: none */
 export type IsUser = (
-  user: { readonly spaceId: string; readonly id: string },
+  user: { readonly spaceId: string; readonly id: string; readonly claims?: LoginClaims },
   signal: AbortSignal,
 ) => Promise<boolean>;
 
@@ -92,7 +92,7 @@ export class FileSenders {
     const claims = await this.#deps.loginTokens.verify(token);
     if (claims === null || claims.projectId !== projectId || claims.spaceId !== usersId) return null;
     const { recordId: id, spaceId } = claims;
-    return (await this.#isUser({ spaceId, id }, signal)) ? id : null;
+    return (await this.#isUser({ spaceId, id, claims }, signal)) ? id : null;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '#kernel/config/read-config.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
@@ -9,11 +10,25 @@ export interface LoginClaims {
   readonly projectId: string;
   readonly spaceId: string;
   readonly recordId: string;
+  /** Absent from tokens of earlier versions. */
+  readonly login?: LoginOfToken;
+}
+
+/** The login that a token was issued for. A renewed token has the same one. */
+export interface LoginOfToken {
+  readonly id: string;
+  /** When the user logged in. Seconds since 1970. */
+  readonly began: number;
+  /** Of the record's login state (query/records/login-state.ts): a token of another generation is refused. */
+  readonly generation: string;
 }
 
 /** Login tokens: signed JWTs (RFC 7519), which are not stored. They are not access tokens. */
 export interface LoginTokens {
-  issue(claims: LoginClaims): Promise<string>;
+  /** Milliseconds for which a token is valid. */
+  readonly ttl: number;
+  /** @param end when the token expires at the latest. Seconds since 1970 */
+  issue(claims: LoginClaims, end?: number): Promise<string>;
   /** Null: the token is forged, changed or expired. Returns a promise unless the token was verified a moment ago. */
   verify(token: string): LoginClaims | null | Promise<LoginClaims | null>;
 }
@@ -62,13 +77,15 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
   const { keys, ttl, now = () => new Date() } = args;
   const verified = new LRUCache<string, VerifiedToken>({ ...upTo(keptTokens) });
   return {
-    async issue({ projectId, spaceId, recordId }) {
+    ttl,
+    async issue({ projectId, spaceId, recordId, login }, end = Number.POSITIVE_INFINITY) {
       const { SignJWT } = await loadJose();
       const { id, secret } = await keys.current();
       const time = now().getTime();
       // rounded up: a token is valid for at least the promised time
-      const expiry = Math.ceil((time + ttl) / 1000);
-      return new SignJWT({ pid: projectId, sid: spaceId })
+      const expiry = Math.min(Math.ceil((time + ttl) / 1000), end);
+      const ofLogin = login && { lid: login.id, auth_time: login.began, gen: login.generation };
+      return new SignJWT({ pid: projectId, sid: spaceId, ...ofLogin })
         .setProtectedHeader({ alg: algorithm, typ: type, kid: id })
         .setSubject(recordId)
         .setIssuedAt(Math.floor(time / 1000))
@@ -102,7 +119,8 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
       );
       const { sub, pid, sid, exp = 0 } = payload;
       if (typeof sub !== 'string' || typeof pid !== 'string' || typeof sid !== 'string') return null;
-      const claims = { projectId: pid, spaceId: sid, recordId: sub };
+      const login = loginOf(payload);
+      const claims = { projectId: pid, spaceId: sid, recordId: sub, ...(login && { login }) };
       verified.set(signatureOf(token), { token, claims, until: Math.min(time + trustedFor, exp * 1000) });
       return claims;
     } catch (error) {
@@ -111,4 +129,9 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
       throw error;
     }
   }
+}
+
+function loginOf({ lid, auth_time: began, gen }: JWTPayload): LoginOfToken | null {
+  if (typeof lid !== 'string' || typeof began !== 'number' || typeof gen !== 'string') return null;
+  return { id: lid, began, generation: gen };
 }

@@ -6,8 +6,13 @@ import { type Grants, inSpace, lackOf } from '#kernel/grants.ts';
 import { spaceSlugProblem } from '#kernel/ids/slug.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
+import { allRecords } from '#records/input/parse-conditions.ts';
 import { unparsedOptions } from '#records/input/parse-options.ts';
-import type { RecordReader } from '#records/record-reader.ts';
+import { hasEnded, loginStateOf } from '#records/login-state.ts';
+import { ruled } from '#records/ruled.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import { rowTest } from '#records/store/row-test.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { covers, type OperationIdentity, type SpaceAuth } from '#records/structure/space-auth.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
@@ -20,7 +25,9 @@ export interface LoginParts {
   readonly loginTokens: LoginTokens;
 }
 
-export function createAuthorize(deps: LoginParts & { reader: RecordReader; spaces: Spaces }): Authorize {
+type OwnerParts = LoginParts & { readonly store: Pick<RecordStore, 'lookUp'> };
+
+export function createAuthorize(deps: OwnerParts & { readonly spaces: Spaces }): Authorize {
   const { spaces } = deps;
 
   const isUser = async (
@@ -99,17 +106,30 @@ export function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): 
 }
 
 /**
- * The record of a login token's user, as JSON text. Null if the token is invalid, expired, or of another account, project
- * or space, or if the user was deleted.
+ * The record of a login token's user. Null if the token is invalid, expired, or of another account, project or space, if its
+ * login has ended, or if the user was deleted or may not be found.
  */
 export async function tokenOwner(
-  deps: LoginParts & { reader: RecordReader },
+  deps: OwnerParts,
   users: RecordSpace,
   token: string,
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<StoredRow | null> {
+  const row = (await tokenLogin(deps, users, token, signal))?.row ?? null;
+  return row !== null && rowTest(ruled(users, allRecords))(row) ? row : null;
+}
+
+/** The same, whatever rules let the user find. */
+export async function tokenLogin(
+  deps: OwnerParts,
+  users: RecordSpace,
+  token: string,
+  signal: AbortSignal,
+): Promise<{ readonly claims: LoginClaims; readonly row: StoredRow } | null> {
   const claims = await loginClaims(deps, users, token);
-  return claims && deps.reader.byId(users, claims.recordId, signal);
+  if (claims === null) return null;
+  const [row] = await deps.store.lookUp(users, { id: claims.recordId }, signal);
+  return row === undefined || hasEnded(loginStateOf(row), claims.login) ? null : { claims, row };
 }
 
 /** The claims of a login token, if its user is in this space; otherwise null. */

@@ -1,12 +1,15 @@
 import { LRUCache } from 'lru-cache';
+import type { IsUser } from '#auth/file-senders.ts';
 import type { ApiError } from '#kernel/errors/api-error.ts';
 import { notAllowed, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { equals } from '#records/input/parse-conditions.ts';
+import { hasEnded, loginSlot } from '#records/login-state.ts';
 import { oldest, type RecordReader } from '#records/record-reader.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
+import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
@@ -24,6 +27,8 @@ interface BoundSpacesParts extends LoginParts {
 }
 
 type User = NonNullable<RuleValues['user']> & {
+  /** Which of the user's logins have ended (login-state.ts). */
+  readonly logins: string;
   /** The space and the id of the user. */
   readonly key: string;
   /** As JSON. */
@@ -53,6 +58,21 @@ const mostCachedBytes = 32 * 1024 * 1024;
 const bytesOfView = 2048;
 const spacesOfUser = 8;
 
+/** A login state as a field, whose name no other field can have. */
+const loginsField: Field = {
+  name: '\n',
+  slug: '\n',
+  type: 'TEXT',
+  required: false,
+  unique: false,
+  hashed: false,
+  description: '',
+  comment: '',
+  defaultValue: null,
+  slot: loginSlot,
+  keyed: false,
+};
+
 /** Passed instead of its signal: creating the signal, on first use, costs as much as all the rest. */
 type Cancellable = Pick<HttpRequest, 'signal'>;
 
@@ -68,6 +88,8 @@ export class BoundSpaces {
     noDisposeOnSet: true,
   });
   readonly #users = new WeakMap<Uint8Array, User | null>();
+  /** Spaces of users as they are read here: with their login states. */
+  readonly #withLogins = new WeakMap<RecordSpace, RecordSpace>();
 
   constructor(deps: BoundSpacesParts) {
     this.#deps = deps;
@@ -100,12 +122,13 @@ export class BoundSpaces {
     return ruled === null || (id !== null && user === null) ? null : this.#viewFor(space, ruled, user);
   }
 
-  /** Whether a space of users has a user. The answer is kept like those to requests for records. */
-  async hasUser({ spaceId, id }: { spaceId: string; id: string }, signal: AbortSignal): Promise<boolean> {
+  /** Whether a space of users has a user. The answer is cached like those to requests for records. */
+  readonly hasUser: IsUser = async ({ spaceId, id, claims }, signal) => {
     const { spaces } = this.#deps;
     const users = spaces.findKnown(spaceId) ?? (await spaces.find(spaceId, signal));
-    return users !== null && (await this.#userBy(users, id, { signal })) !== null;
-  }
+    const user = users && (await this.#userBy(users, id, { signal }));
+    return user !== null && (claims === undefined || !hasEnded(user.logins, claims.login));
+  };
 
   /** Null: the space has no rules. */
   #ruledBy(space: RecordSpace): RuledSpace | null {
@@ -156,7 +179,11 @@ export class BoundSpaces {
   #userOfToken(request: Cancellable, ruled: RuledSpace, token: string): User | null | Promise<User | null> {
     return continueWith(this.#usersOf(ruled, request), (users) =>
       continueWith(users && loginClaims(this.#deps, users, token), (claims) =>
-        users && claims ? this.#userBy(users, claims.recordId, request) : null,
+        users && claims
+          ? continueWith(this.#userBy(users, claims.recordId, request), (user) =>
+              user === null || hasEnded(user.logins, claims.login) ? null : user,
+            )
+          : null,
       ),
     );
   }
@@ -166,8 +193,9 @@ export class BoundSpaces {
     return spaces.findKnown(usersId) ?? spaces.find(usersId, request.signal);
   }
 
-  #userBy(users: RecordSpace, id: string, request: Cancellable): User | null | Promise<User | null> {
+  #userBy(space: RecordSpace, id: string, request: Cancellable): User | null | Promise<User | null> {
     const { store, reader } = this.#deps;
+    const users = this.#readWithLogins(space);
     // cached like an answer: the same user sends many requests
     const key = `user ${id}`;
     return continueWith(store.results.at(users, key), (cache) => {
@@ -192,6 +220,19 @@ export class BoundSpaces {
     });
   }
 
+  #readWithLogins(users: RecordSpace): RecordSpace {
+    let view = this.#withLogins.get(users);
+    if (view === undefined) {
+      const structure = createStructure({
+        ...users.structure,
+        fields: [...users.structure.fields, loginsField],
+      });
+      view = { ...users, structure };
+      this.#withLogins.set(users, view);
+    }
+    return view;
+  }
+
   async #record(users: RecordSpace, id: string, signal: AbortSignal): Promise<Uint8Array> {
     return Buffer.from((await this.#deps.reader.byId(users, id, signal)) ?? 'null');
   }
@@ -210,11 +251,13 @@ export class BoundSpaces {
 }
 
 function userIn(record: Uint8Array, { fields }: Structure, key: string): User | null {
-  const values = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown> | null;
-  if (values === null) return null;
+  const read = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown> | null;
+  if (read === null) return null;
+  const { [loginsField.name]: logins, ...values } = read;
   const bySlug = fields.map(({ name, slug }) => [slug, values[name]] as const);
   const all = { ...Object.fromEntries(bySlug), ...values };
-  return { id: values.id as string, values: all, key, record, views: new Map() };
+  const id = values.id as string;
+  return { id, logins: (logins as string | null) ?? '', values: all, key, record, views: new Map() };
 }
 
 function outOfDate({ stored }: RecordSpace): ApiError {

@@ -117,8 +117,8 @@ export class SignUps {
     if (typeof password !== 'string' || password === '')
       throw invalidValue(["Body field: 'password' should be the new password"]);
     const values = { [field.slug]: password, ...(verified === null ? {} : { [verified.slug]: true }) };
-    const user = await this.#useProof(where, 'resetPassword', { proof, values }, signal);
-    await endLoginsOf(where, user);
+    // the change of a hashed field ends the logins before it
+    await this.#useProof(where, 'resetPassword', { proof, values }, signal);
   }
 
   /** Changes a user by a proof, which is checked again once no other request can change the user. */
@@ -192,12 +192,6 @@ export class SignUps {
       throw notImplemented('Sending e-mail without SMTP_URL and without signUp.webhook in the rules');
   }
 }
-
-/**
- * Ends the login tokens that the user got before. They can't be revoked yet: they end by themselves, LOGIN_TOKEN_TTL_MS
- * after their issue at the latest.
- */
-async function endLoginsOf(_where: SignUpSpace, _user: SignUpUser): Promise<void> {}
 
 function settingsOf(space: RecordSpace): SignUpSettings {
   const settings = space.missing ? null : signUpOf(space);

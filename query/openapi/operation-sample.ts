@@ -66,13 +66,29 @@ export const loginSample: Sample = {
   headers: { 'function-resources': { mustExistSpaceStructures: [users] } },
 };
 
+/** Stores a login token of a new user in the variable LOGIN_TOKEN. @param space of the users, as login takes it */
+function logIn(base: string, space: object = users): string {
+  const headers = { 'function-resources': { mustExistSpaceStructures: [space] } };
+  const login = { method: 'POST', path: '/:project/function/login' };
+  const command = sampleText(base, login, { headers, body: credentials });
+  const made = { space: 'user', headers: { structure: space }, body: credentials };
+  return `${sampleText(base, insertPerson, made)}\n${keeping('LOGIN_TOKEN', 'token', command)}\n`;
+}
+
+const ofLogin = {
+  'function-resources': { mustExistSpaceStructures: [{ slug: 'user' }] },
+  token: '$LOGIN_TOKEN',
+};
+
 export const tokenOwnerSample: Sample = {
-  first(base) {
-    const { headers } = loginSample;
-    const login = { method: 'POST', path: '/:project/function/login' };
-    const command = sampleText(base, login, { ...(headers && { headers }), body: credentials });
-    return `${makeUser(base)}${keeping('LOGIN_TOKEN', 'token', command)}\n`;
-  },
+  first: logIn,
   space: 'user',
   headers: { structure: users, token: '$LOGIN_TOKEN' },
 };
+
+export const refreshSample: Sample = {
+  first: (base) => logIn(base, { ...users, authOptions: { active: false, sessionSeconds: 30 * 24 * 3600 } }),
+  headers: ofLogin,
+};
+
+export const logoutSample: Sample = { first: logIn, headers: ofLogin };

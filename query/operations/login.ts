@@ -1,38 +1,14 @@
 import { notVerified, unauthorized } from '#kernel/errors/catalogue.ts';
-import { exactObject, named, string } from '#kernel/json/schema.ts';
+import { named } from '#kernel/json/schema.ts';
 import { parseCredentials } from '#records/input/credentials.ts';
-import { storedJson } from '#records/sql/record-row.ts';
-import { headerParameter } from '#server/openapi/api-operation.ts';
+import { loginStateOf, newLogin } from '#records/login-state.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { tokenOwner } from '../login/authorize.ts';
 import { isVerified, signUpOf } from '../login/sign-up-users.ts';
 import { credentials, loginSample, tokenOwnerSample } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { functionResources, loginAnswer, loginSchema, loginToken } from './login-parts.ts';
 import type { OperationDefinition } from './operation.ts';
-
-/** The header that names the users. */
-export const usersParameter: NonNullable<OperationDefinition['parameters']> = ({ structure }) => [
-  {
-    name: 'function-resources',
-    in: 'header',
-    required: true,
-    description: 'The structure of the one record space that holds the users',
-    json: named(
-      'FunctionResources',
-      exactObject(
-        {
-          mustExistSpaceStructures: {
-            type: 'array',
-            minItems: 1,
-            maxItems: 1,
-            items: { anyOf: [structure, named('NamedSpace', exactObject({ slug: string }))] },
-          },
-        },
-        { additionalProperties: true },
-      ),
-    ),
-  },
-];
 
 export const login: OperationDefinition = {
   async run({ request, open, body }, { structures, candidates, loginTokens }) {
@@ -44,18 +20,16 @@ export const login: OperationDefinition = {
     const signUp = signUpOf(space);
     // only who knows the password learns of it
     if (signUp?.required && !isVerified(signUp, user)) throw notVerified();
-    const token = await loginTokens.issue({
-      projectId: space.projectId,
-      spaceId: space.id,
-      recordId: user._id,
-    });
-    return jsonAnswer(`{"token":${JSON.stringify(token)},"user":${storedJson(space.structure, user)}}`);
+    const { projectId, id: spaceId } = space;
+    const began = newLogin(loginStateOf(user), Date.now());
+    const token = await loginTokens.issue({ projectId, spaceId, recordId: user._id, login: began });
+    return loginAnswer(token, space, user);
   },
   summary: 'Log a user in',
   description:
     'Finds the user whose fields have the values of the body. The token works for `getTokenOwner` and `authOptions`. Fields that the structure names in `functionOptions.login.compulsoryParams` must be given.',
   spaceHeaders: 'creation',
-  parameters: usersParameter,
+  parameters: ({ structure }) => [functionResources(structure)],
   body: () => ({
     schema: named('Credentials', {
       type: 'object',
@@ -66,7 +40,7 @@ export const login: OperationDefinition = {
     }),
     example: credentials,
   }),
-  answer: ({ record }) => named('Login', exactObject({ token: string, user: record })),
+  answer: ({ record }) => loginSchema(record),
   errors: ['invalid_value', 'invalid_condition', 'too_many_attempts', 'not_verified'],
   sample: loginSample,
 };
@@ -80,12 +54,10 @@ export const getTokenOwner: OperationDefinition = {
     const user = await tokenOwner(deps, space, token, request.signal);
     if (user === null)
       throw unauthorized('The header token holds no login token of a user of this record space');
-    return jsonAnswer(user);
+    return jsonAnswer(storedJson(space.structure, user));
   },
   summary: 'Get the user of a login token',
-  parameters: () => [
-    { ...headerParameter('token', 'The login token of a user in this record space'), required: true },
-  ],
+  parameters: () => [loginToken],
   answer: ({ record }) => record,
   sample: tokenOwnerSample,
 };

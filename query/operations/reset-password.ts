@@ -1,7 +1,7 @@
 import { exactObject, named, string } from '#kernel/json/schema.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { mailSample } from '../openapi/sign-up-samples.ts';
-import { usersParameter } from './login.ts';
+import { functionResources } from './login-parts.ts';
 import { done, mailAnswers, mailErrors, readMailRequest, senderOf, sent } from './mail-steps.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -22,7 +22,7 @@ export const resetPassword: OperationDefinition = {
   description:
     'With `{email}` it sends a mail with a link and a code, if the address has a user; the answer does not show whether. With `{token, password}`, or `{email, code, password}`, it sets the password. A token is good for 15 minutes, and once.',
   spaceHeaders: 'creation',
-  parameters: usersParameter,
+  parameters: ({ structure }) => [functionResources(structure)],
   body: () => ({
     schema: named(
       'PasswordReset',

@@ -1,11 +1,12 @@
 import { exactObject, named, string } from '#kernel/json/schema.ts';
+import { newLogin } from '#records/login-state.ts';
 import { newRecordJson } from '#records/sql/new-record.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { jsonAnswer } from '#server/openapi/api-operation.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
 import { signUpBody, signUpSample } from '../openapi/sign-up-samples.ts';
-import { usersParameter } from './login.ts';
+import { functionResources } from './login-parts.ts';
 import { mailErrors, mailStep, senderOf, sent } from './mail-steps.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -17,7 +18,8 @@ export const signUp: OperationDefinition = {
     const user = await signUps.signUp(space, await body(), from);
     if (user === null) return sent;
     const { projectId, id: spaceId } = space;
-    const token = await loginTokens.issue({ projectId, spaceId, recordId: user.id });
+    const login = newLogin('', Date.now());
+    const token = await loginTokens.issue({ projectId, spaceId, recordId: user.id, login });
     const record = newRecordJson(space.structure, user);
     return { ...noStoreJson(null), body: `{"token":${JSON.stringify(token)},"user":${record}}` };
   },
@@ -25,7 +27,7 @@ export const signUp: OperationDefinition = {
   description:
     'Inserts a user as the rule `insert` allows, where the rules have `signUp`. If users have to verify their address, the answer is a 202, whether the address is taken or not: its owner gets a mail.',
   spaceHeaders: 'creation',
-  parameters: usersParameter,
+  parameters: ({ structure }) => [functionResources(structure)],
   body: ({ newRecord }) => ({ schema: newRecord.schema, example: signUpBody }),
   answers: {
     200: jsonAnswer(

@@ -7,6 +7,7 @@ import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
+import { loginSlot, loginStateOf, newLoginState } from './login-state.ts';
 import { mayChange } from './may-change.ts';
 import { withHashes } from './record-inserts.ts';
 import { assertWritable } from './ruled.ts';
@@ -46,6 +47,7 @@ interface UpdateTarget {
 /** Increments of one write. */
 const countedAtOnce = 1000;
 const { signal: never } = new AbortController();
+const nobody: RecordEvents = { async publish() {} };
 /** Milliseconds that a change waits for other processes before it goes ahead without them. */
 const patience = 2000;
 
@@ -159,6 +161,23 @@ export class RecordChanges {
     return rows.filter((row) => row !== null);
   }
 
+  /** Changes the login state of a user. Calls no webhook, as no field changes. Does nothing if there is no such record. */
+  async changeLogins(
+    space: RecordSpace,
+    id: string,
+    next: (state: string) => string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = async (): Promise<Outcome> => {
+      const [row] = await this.#parts.store.lookUp(space, { id }, signal);
+      if (row === undefined) return untouched;
+      const assignments = [{ slot: loginSlot, value: next(loginStateOf(row)) }];
+      return this.#commit({ space, steps: [{ id, assignments }], signal, events: nobody });
+    };
+    const work = () => this.#exclusive(space, [id], change, signal);
+    await this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
+  }
+
   async #assignments(
     space: RecordSpace,
     changes: Changes,
@@ -268,10 +287,12 @@ export function assignmentsOf(
   changes: Changes,
   values: RecordValues,
 ): readonly Assignment[] {
-  return [...changes]
-    .map(([field, wanted]) => ({
-      slot: slotOf(field),
-      value: isIncrement(wanted) ? wanted : (values[structure.fields.indexOf(field)] ?? null),
-    }))
-    .sort((a, b) => (a.slot < b.slot ? -1 : 1));
+  const assignments = [...changes].map(([field, wanted]) => ({
+    slot: slotOf(field),
+    value: isIncrement(wanted) ? wanted : (values[structure.fields.indexOf(field)] ?? null),
+  }));
+  // who knew the old password may have logged in with it
+  if ([...changes.keys()].some(({ hashed }) => hashed))
+    assignments.push({ slot: loginSlot, value: newLoginState() });
+  return assignments.sort((a, b) => (a.slot < b.slot ? -1 : 1));
 }

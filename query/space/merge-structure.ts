@@ -3,6 +3,7 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '#records/structure/field.ts';
 import { maxFields } from '#records/structure/parse-structure.ts';
 import { assignSlots } from '#records/structure/slots.ts';
+import type { SpaceAuth } from '#records/structure/space-auth.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { isSameType, typeText } from '#records/types/field-types.ts';
 import { normalizesMore } from '#records/types/normalize.ts';
@@ -41,9 +42,16 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
     // a request without these leaves them as they are
     name: requested.name ?? stored.name,
     description: requested.description ?? stored.description,
-    auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },
+    auth: mergedAuth(stored.auth, requested.auth),
     webhooks: requested.webhooks ?? stored.webhooks,
   });
+}
+
+function mergedAuth(stored: SpaceAuth | null, requested: SpaceAuth | null): SpaceAuth | null {
+  if (requested === null) return stored;
+  // clients that know nothing of it send all other parts with each request
+  const { sessionSeconds = requested.sessionSeconds } = stored ?? {};
+  return { ...(sessionSeconds === undefined ? {} : { sessionSeconds }), ...requested, token: null };
 }
 
 function problemOf(stored: Field | undefined, requested: Field, mutate: boolean): string | null {

@@ -178,7 +178,7 @@ function openBound(
   [request]: Parameters<OpenSpace>,
   find: () => RecordSpace | Promise<RecordSpace>,
 ): RecordSpace | Promise<RecordSpace> {
-  // login, and the steps before it, which apply the rules themselves
+  // logins, and the steps before them, which check themselves who it is
   const isLogin = request.needs?.touches === 'named space';
   const operation = isLogin ? 'login' : (request.needs?.grant as Family);
   const count = principal.admit;

@@ -47,7 +47,12 @@ export function agrees(stored: Structure, requested: Structure): boolean {
 
 /** Whether a structure does not change who may do what. */
 export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
-  return requested.auth === null || authText(stored) === authText(requested);
+  const seconds = requested.auth?.sessionSeconds;
+  return (
+    requested.auth === null ||
+    (authText(stored) === authText(requested) &&
+      (seconds === undefined || seconds === stored.auth?.sessionSeconds))
+  );
 }
 
 /** Whether the fields that both have, have the same types. */

@@ -88,7 +88,7 @@ const lists = ['listProjects', 'listSpaces'];
 const allSpaces = ['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'];
 const missing = ['sendOtp', 'sendPushNotifications'];
 /** A header names their space. */
-const namesSpace = ['login', 'signUp', 'verifyEmail', 'resetPassword'];
+const namesSpace = ['login', 'refreshLogin', 'logout', 'signUp', 'verifyEmail', 'resetPassword'];
 /** They look up where a job is (import.test.ts). */
 const jobs = ['listJobs', 'getJob', 'cancelJob'];
 

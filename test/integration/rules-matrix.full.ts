@@ -223,6 +223,9 @@ const questions: Readonly<Record<string, (note: Note) => Asked>> = {
   clear: () => ({}),
   getTokenOwner: () => ({}),
   login: () => ({ body: { name: 'ada', password: 'right' }, headers: { 'function-resources': users } }),
+  refreshLogin: () => ({ headers: { 'function-resources': users } }),
+  // of a stranger, so that the users stay
+  logout: () => ({ headers: { 'function-resources': users, token: 'x' } }),
   sendOtp: () => ({ body: {} }),
   sendPushNotifications: () => ({ body: {} }),
   setStructure: () => ({ body: JSON.parse(structureOf('app', 'notes', fieldsOf('more TEXT'))) }),
@@ -248,6 +251,8 @@ const ofNoNote = [
   'getOpenApi',
   'getTokenOwner',
   'login',
+  'refreshLogin',
+  'logout',
   'sendOtp',
   'sendPushNotifications',
 ];

@@ -41,10 +41,15 @@ export interface Known {
   readonly expired: string;
 }
 
-export const users = structureOf('demo', 'user', [
-  { name: 'email', type: 'TEXT', required: true, unique: true },
-  { name: 'password', type: 'TEXT', required: true, hashed: true },
-]);
+export const users = structureOf(
+  'demo',
+  'user',
+  [
+    { name: 'email', type: 'TEXT', required: true, unique: true },
+    { name: 'password', type: 'TEXT', required: true, hashed: true },
+  ],
+  { authOptions: { active: false, sessionSeconds: 86_400 } },
+);
 export const hooked = structureOf('demo', 'hooked', [{ name: 'name', type: 'TEXT' }], {
   webhooks: { onInsertUrl: 'http://127.0.0.1:9/', onUpdateUrl: 'http://127.0.0.1:9/' },
 });
@@ -110,8 +115,8 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
     headers: {
       ...(operation.security.length === 0 || isRead(id) ? {} : { authorization: 'Bearer good' }),
       ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
-      ...(id === 'getTokenOwner' ? { token: known.loginToken } : {}),
-      ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
+      ...(id === 'getTokenOwner' || (isOfLogin(id) && id !== 'login') ? { token: known.loginToken } : {}),
+      ...(isOfLogin(id) ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
       ...(isMailStep(id) ? usersIn('members') : {}),
       ...tusHeaders[id],
       ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
@@ -134,6 +139,10 @@ async function nameFor(id: string, known: Known): Promise<string> {
   if (id === 'deleteFile') return known.newFile();
   if (id === 'putFile') return 'hello.txt';
   return isAppend(id) || id === 'dropUpload' ? known.newUpload() : known.file;
+}
+
+function isOfLogin(id: string): boolean {
+  return ['login', 'refreshLogin', 'logout'].includes(id);
 }
 
 /** Whether anyone may read a file by it. */
@@ -284,7 +293,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
     ? {}
     : { structure: '', 'use-pre-stored-structure': 'true' };
   const ask = withHeaders({ ...absent, ...stored });
-  if (id === 'login') {
+  if (isOfLogin(id)) {
     const elsewhereUsers = users.replace('"slug":"user"', '"slug":"nowhere"');
     const resources = `{"mustExistSpaceStructures":[${elsewhereUsers}]}`;
     return { ...ask, headers: { ...ask.headers, 'function-resources': resources } };

@@ -82,8 +82,8 @@ t.test('a user who was deleted is none', async (t) => {
   await t.rejects(send({ token: 'gone' }), { code: 'unauthorized' });
   await t.rejects(senders.boundAs('owner', 'app', 'gone', signal), { code: 'not_allowed' });
   t.strictSame(await senders.boundAs('owner', 'app', 'ada', signal), { user: 'ada', rules });
-  t.strictSame(
-    users,
-    ['gone', 'gone', 'ada'].map((id) => ({ spaceId, id })),
-  );
+  t.strictSame(users, [
+    { spaceId, id: 'gone', claims: { projectId, spaceId, recordId: 'gone' } },
+    ...['gone', 'ada'].map((id) => ({ spaceId, id })),
+  ]);
 });

@@ -21,6 +21,8 @@ t.test('families', async (t) => {
       'signUp',
       'verifyEmail',
       'resetPassword',
+      'refreshLogin',
+      'logout',
       'sendOtp',
       'sendPushNotifications',
       'setStructure',

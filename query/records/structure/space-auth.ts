@@ -11,9 +11,12 @@ export interface SpaceAuth {
   readonly scope: readonly string[];
   /** A login token that came with the structure. It is never stored. */
   readonly token: string | null;
+  /** In a space of users: how long after a login its tokens can be renewed. 0 and absent: they can't be. */
+  readonly sessionSeconds?: number;
 }
 
 export const longestSpace = 200;
+export const longestSession = 366 * 24 * 3600;
 /** More than there are scopes. */
 export const maxScopes = 100;
 
@@ -60,11 +63,16 @@ export function parseSpaceAuth(
   }
   const token = input.token ?? null;
   if (token !== null && typeof token !== 'string') complain('with a token that is not text');
+  const seconds = input.sessionSeconds ?? null;
+  const isSession = Number.isInteger(seconds) && Number(seconds) >= 0 && Number(seconds) <= longestSession;
+  if (seconds !== null && !isSession)
+    complain(`with sessionSeconds that are not a whole number from 0 to ${longestSession}`);
   return {
     active: active === true,
     space: String(space),
     scope: readScope(input.scope, scopes, complain),
     token: typeof token === 'string' && token !== '' ? token : null,
+    ...(isSession ? { sessionSeconds: Number(seconds) } : {}),
   };
 }
 

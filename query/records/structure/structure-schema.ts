@@ -6,7 +6,7 @@ import { typeNames } from '../types/field-types.ts';
 import { normalizations } from '../types/normalize.ts';
 import { systemKeys } from './field.ts';
 import { longestUrl, maxFields } from './parse-structure.ts';
-import { longestSpace, maxScopes } from './space-auth.ts';
+import { longestSession, longestSpace, maxScopes } from './space-auth.ts';
 
 /** The input of parseStructure as JSON Schema. test/unit/schemas.test.ts compares the two. */
 
@@ -110,6 +110,8 @@ export function structureSchema(scopes: readonly string[]): Schema {
   });
 }
 
+const sessionSeconds: Schema = { type: 'integer', minimum: 0, maximum: longestSession };
+
 function authOptions(scopes: readonly string[]): Schema {
   return {
     type: 'object',
@@ -128,6 +130,10 @@ function authOptions(scopes: readonly string[]): Schema {
         description: 'Families or names of operations; absent: all families',
       }),
       token: nullable({ ...string, description: 'A login token; never stored' }),
+      sessionSeconds: nullable({
+        ...sessionSeconds,
+        description: 'In a record space of users: how long after a login its tokens can be renewed',
+      }),
     },
   };
 }
@@ -164,7 +170,10 @@ export const storedStructureSchema: Schema = named(
       slug: string,
       recordStructure: storedFields,
       recordFieldStructures: { ...storedFields, description: 'The same as `recordStructure`' },
-      authOptions: exactObject({ active: boolean, space: string, scope: arrayOf(string) }),
+      authOptions: exactObject(
+        { active: boolean, space: string, scope: arrayOf(string), sessionSeconds },
+        { optional: ['sessionSeconds'] },
+      ),
       webhooks: exactObject({ onInsertUrl: nullable(string), onUpdateUrl: nullable(string) }),
     },
     { optional: ['authOptions', 'webhooks'] },

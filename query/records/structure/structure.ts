@@ -92,9 +92,13 @@ export function structureText(structure: Structure): string {
       comment: field.comment,
       ...(defaultValue === null ? {} : { defaultValue: clientValue(field.type, defaultValue) }),
     })),
-    ...(auth === null ? {} : { authOptions: { active: auth.active, space: auth.space, scope: auth.scope } }),
+    ...(auth === null ? {} : { authOptions: authJson(auth) }),
     ...(webhooks === null ? {} : { webhooks }),
   });
+}
+
+function authJson({ token: _, ...auth }: SpaceAuth): object {
+  return auth;
 }
 
 function clientValue(type: Field['type'], value: NonNullable<Field['defaultValue']>): unknown {
