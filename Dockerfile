@@ -18,9 +18,10 @@ COPY query ./query
 COPY console ./console
 # what the web app shares with the client
 COPY client/src ./client/src
+COPY client/build.ts client/package.json ./client/
 COPY deploy/compose/init ./deploy/compose/init
 RUN npx --no-install tsc -p tsconfig.build.json && node deploy/image/compiled-imports.mjs \
-    && mkdir -p console/web/dist && npm run --if-present build:console \
+    && mkdir -p console/web/dist client/dist && npm run --if-present build:console \
     && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
     && node deploy/image/trim-modules.mjs
 
@@ -33,6 +34,7 @@ COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./
 COPY --from=build /build/console/web/dist ./console/web/dist
+COPY --from=build /build/client/dist ./client/dist
 COPY LICENSE ./
 # The only place it writes to is DATA_DIR: a control socket, so a small tmpfs does. HOME, because the AWS SDK asks for the
 # home of its user, whom no file here knows.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what `npm pack` puts into the package: compiled JavaScript in dist/, and the web app if there is one.
+# Builds what `npm pack` puts into the package: compiled JavaScript in dist/, and the web app and the client if they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf dist
@@ -10,4 +10,8 @@ npm run --if-present build:console
 if [ -d console/web/dist ]; then
   mkdir -p dist/console/web
   cp -R console/web/dist dist/console/web/dist
+fi
+if [ -d client/dist ]; then
+  mkdir -p dist/client/dist
+  cp client/dist/sluice-client.js client/dist/sluice-client.js.map dist/client/dist
 fi

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { attemptWith } from '#client/attempt-with.ts';
 import { type Call as ClientCall, connect, SluiceError, send } from '#client/client.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { joinedProblems } from '#kernel/errors/joined-problems.ts';
@@ -67,7 +68,7 @@ export class RemoteServer {
       repeatable: true,
       headers: { ...headers, ...(bytes && { 'content-length': `${bytes.size}` }) },
       // Node.js accepts any iterable
-      ...(bytes && { bytes: () => bytes.read() as unknown as ReadableStream }),
+      ...(bytes && attemptWith(() => bytes.read() as unknown as ReadableStream)),
       onRetry: (failure, attempt, wait) =>
         this.#warn(`${said(failure)}; attempt ${attempt} follows in ${(wait / 1000).toFixed(1)} s`),
     };

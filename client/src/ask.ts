@@ -36,7 +36,7 @@ export interface After {
 export function headerJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[^ -~]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    (unit) => `\\u${(unit.charCodeAt(0) + 65536).toString(16).slice(1)}`,
   );
 }
 
@@ -90,7 +90,7 @@ export function revived<Answer>(readers: Readers, answer: Answer): Answer {
   for (const record of [answer].flat() as (Record<string, unknown> | null)[])
     for (const [name, read] of readers) {
       const value = record?.[name];
-      if (record && typeof value === 'string') record[name] = read(value);
+      if (typeof value === 'string') (record as Record<string, unknown>)[name] = read(value);
     }
   return answer;
 }

@@ -1,14 +1,14 @@
 /** A refusal, or an answer that did not come from Sluice. */
 export class SluiceError extends Error {
   /** Such as `not_unique` (docs/errors.md); `no_answer`: the service was not reached; `not_sluice`: something else answered. */
-  readonly code: string;
+  declare readonly code: string;
   /** The HTTP status; 0: there was no answer. */
-  readonly status: number;
-  readonly problems: readonly string[];
+  declare readonly status: number;
+  declare readonly problems: readonly string[];
   /** The id of the request in the log of the service. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /** Milliseconds after which to retry; undefined: the service did not say. */
-  readonly retryAfter: number | undefined;
+  declare readonly retryAfter: number | undefined;
 
   constructor(args: {
     readonly code: string;
@@ -20,12 +20,7 @@ export class SluiceError extends Error {
     readonly cause?: unknown;
   }) {
     super(args.message, { cause: args.cause });
-    this.name = 'SluiceError';
-    this.code = args.code;
-    this.status = args.status;
-    this.problems = args.problems ?? [args.message];
-    this.requestId = args.requestId;
-    this.retryAfter = args.retryAfter;
+    Object.assign(this, { problems: [args.message], ...args, name: 'SluiceError' });
   }
 }
 
@@ -35,8 +30,11 @@ export interface ConnectOptions {
   /** An access token, or a function that returns one. In a web page, use a publishable one. */
   readonly token: string | (() => string | Promise<string>);
   readonly project: string;
-  /** The login token of a user. With an ordinary access token, `asUser` binds requests to the rules of their spaces. */
-  readonly user?: string;
+  /**
+   * The login token of a user, or a function that returns it, or undefined while nobody is logged in; it is called for each
+   * request. With an ordinary access token, `asUser` binds requests to the rules of their spaces.
+   */
+  readonly user?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   readonly asUser?: boolean;
   /** How often a request is retried after 429 or 503, or without an answer. By default 4. */
   readonly retries?: number;
@@ -54,8 +52,6 @@ export function connect(options: ConnectOptions): Client {
   return { ...options, url: options.url.replace(/\/+$/, ''), retries: options.retries ?? 4 };
 }
 
-type Bytes = NonNullable<RequestInit['body']>;
-
 export interface Call {
   readonly method: string;
   /** Path and query, after the address of the service. */
@@ -65,11 +61,9 @@ export interface Call {
   readonly body?: unknown;
   /** Of JSON.stringify. */
   readonly replacer?: ((key: string, value: unknown) => unknown) | undefined;
-  /** A function makes them anew for each attempt. */
-  readonly bytes?: Bytes | (() => Bytes);
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which an attempt has failed. */
-  readonly timeout?: number;
+  /** More of each attempt (attempt-with.ts). */
+  readonly attempt?: () => RequestInit;
   /** Whether the request is idempotent, and may be retried. */
   readonly repeatable: boolean;
   /** Called before the wait for a retry. @param attempt its number, from 2 @param wait milliseconds */
@@ -92,19 +86,18 @@ export async function send(
   read = (answer: Response): unknown => answer,
 ): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
-    let failure: SluiceError;
     try {
       return await read(await once(client, call));
     } catch (cause) {
       call.signal?.throwIfAborted();
       const message = `No answer from ${client.url}`;
-      failure =
+      const failure =
         cause instanceof SluiceError
           ? cause
           : new SluiceError({ code: 'no_answer', status: 0, message, cause });
+      if (!call.repeatable) throw failure;
+      await backOff(client, failure, attempt, call.signal, call.onRetry);
     }
-    if (!call.repeatable) throw failure;
-    await backOff(client, failure, attempt, call.signal, call.onRetry);
   }
 }
 
@@ -127,49 +120,50 @@ export async function backOff(
 }
 
 async function once(client: Client, call: Call): Promise<Response> {
-  const { method, path, body, replacer, bytes, timeout } = call;
-  const signal = timeout === undefined ? call.signal : eitherOf(deadline(timeout), call.signal);
-  const token = typeof client.token === 'string' ? client.token : await client.token();
-  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
-  if (client.user !== undefined) headers.token = client.user;
-  if (client.asUser === true) headers['sluice-act-as-user'] = 'true';
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  const answer = await (client.fetch ?? fetch)(client.url + path, {
-    method,
-    headers: Object.assign(headers, call.headers),
-    signal: signal ?? null,
-    body:
-      body === undefined
-        ? ((typeof bytes === 'function' ? bytes() : bytes) ?? null)
-        : JSON.stringify(body, replacer),
-    // required for streams
-    ...(bytes && { duplex: 'half' }),
-  });
+  const { body } = call;
+  const user = await valueNow(client.user);
+  const headers = {
+    authorization: `Bearer ${await valueNow(client.token)}`,
+    ...(user && { token: user }),
+    ...(client.asUser && { 'sluice-act-as-user': 'true' }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...call.headers,
+  };
+  const answer = await (client.fetch ?? fetch)(client.url + call.path, {
+    method: call.method,
+    headers,
+    signal: call.signal,
+    body: JSON.stringify(body, call.replacer),
+    ...call.attempt?.(),
+  } as RequestInit);
   if (answer.ok) return answer;
   throw await refusal(answer);
+}
+
+/** The value, or what a function returns now. */
+export function valueNow<Value>(value: Value | (() => Value | Promise<Value>)): Value | Promise<Value> {
+  return typeof value === 'function' ? (value as () => Value | Promise<Value>)() : value;
 }
 
 /** The error of an answer, which may come from a proxy or a captive portal. */
 export async function refusal(answer: Response): Promise<SluiceError> {
   const { status, headers } = answer;
-  const common = {
-    status,
+  const more = {
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfter: Number(headers.get('retry-after')) * 1000 || undefined,
   };
-  const answered = (await answer.json().catch(() => null)) as Partial<
-    Record<'code' | 'message', string> & { error: readonly string[] }
-  > | null;
-  if (typeof answered?.code !== 'string')
-    return new SluiceError({
-      ...common,
-      code: 'not_sluice',
-      message: `Something that is not Sluice answered with status ${status}: is the address right?`,
-    });
-  const { code, message = code, error: problems = [message] } = answered;
-  const isOther = code === 'structure_conflict' || message.includes(' is not in the structure');
-  const remedy = isOther ? '. `npx --no-install sluice-types` writes it as it is stored' : '';
-  return new SluiceError({ ...common, code, message: message + remedy, problems });
+  const answered: unknown = await answer.json().catch(() => null);
+  const {
+    code,
+    message = code,
+    error = [message],
+  } = (answered ?? {}) as Record<'code' | 'message', string> & {
+    readonly error?: readonly string[];
+  };
+  if (typeof code !== 'string') return notSluice(status, undefined, more);
+  const isOther = /structure_conflict|not in the structure/.test(code + message);
+  const remedy = isOther ? ': `npx --no-install sluice-types` writes it as stored' : '';
+  return new SluiceError({ ...more, status, code, message: message + remedy, problems: error });
 }
 
 /** The JSON of a successful answer. Rejects if something else answered, such as a captive portal. */
@@ -182,17 +176,10 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   }
 }
 
-/** The error for a successful answer that is not from the service. */
-export function notSluice(status: number, cause?: unknown): SluiceError {
-  const message = 'The answer is not from Sluice: a proxy or a captive portal may have answered';
-  return new SluiceError({ code: 'not_sluice', status, message, cause });
-}
-
-/** The listener keeps the signal alive: Node 20 collects a timeout that only AbortSignal.any uses, and it never fires. */
-function deadline(milliseconds: number): AbortSignal {
-  const signal = AbortSignal.timeout(milliseconds);
-  signal.addEventListener('abort', () => {});
-  return signal;
+/** The error for an answer that is not from the service. */
+export function notSluice(status: number, cause?: unknown, more?: object): SluiceError {
+  const message = 'The answer is not from Sluice: is the address right?';
+  return new SluiceError({ ...more, code: 'not_sluice', status, message, cause });
 }
 
 /** Aborted as soon as one of them is. */
@@ -203,16 +190,15 @@ export function eitherOf(...signals: readonly (AbortSignal | undefined)[]): Abor
 /** @param milliseconds from now. Rejects with the reason of the signal */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, milliseconds);
     const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    function done(): void {
+    const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop);
       resolve();
-    }
-    signal?.addEventListener('abort', stop, { once: true });
+    }, milliseconds);
+    signal?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
   });
 }

@@ -32,7 +32,7 @@ async function* pages(
   const by = sort.map((name) => name.replace(/^-/, ''));
   // the next page begins after their values
   const extra = select ? by.filter((name) => name !== 'id' && !select.includes(name)) : [];
-  let left = limit ?? Number.POSITIVE_INFINITY;
+  let left = limit ?? Infinity;
   let after: After | undefined;
   do {
     const size = page ? left : Math.min(left, pageSize);

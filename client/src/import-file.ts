@@ -1,4 +1,5 @@
 import { type Abortable, pathOf } from './ask.ts';
+import { attemptWith } from './attempt-with.ts';
 import { type Client, json, SluiceError, send, sleep } from './client.ts';
 import type { ExportFormat } from './export-file.ts';
 import { randomKey } from './random-key.ts';
@@ -58,7 +59,7 @@ export async function importFile<Of extends Fields>(
   const begin = {
     method: 'POST',
     path: `${pathOf(client, slug)}/_import_?${query}`,
-    bytes,
+    ...attemptWith(bytes),
     signal,
     headers: { 'idempotency-key': randomKey(), ...(type && { 'content-type': type }) },
     repeatable: !(bytes instanceof ReadableStream),

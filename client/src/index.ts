@@ -9,6 +9,7 @@ export * from './find.ts';
 export * from './import-file.ts';
 export * from './live.ts';
 export * from './login.ts';
+export * from './rules.ts';
 export * from './search.ts';
 export * from './sign-up.ts';
 export * from './space.ts';

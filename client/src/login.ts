@@ -1,5 +1,5 @@
-import { type Abortable, headerJson, readersOf, replacerOf, revived } from './ask.ts';
-import { type Client, json, send } from './client.ts';
+import { type Abortable, askRecords, headerJson, readersOf, replacerOf, revived } from './ask.ts';
+import { type Call, type Client, json, SluiceError, send, valueNow } from './client.ts';
 import type { Fields, NewRecord, RecordOf, Space } from './space.ts';
 
 export interface Login<Of extends Fields> {
@@ -7,25 +7,62 @@ export interface Login<Of extends Fields> {
   readonly user: RecordOf<Of>;
 }
 
-/** Logs in the user who has these values. Use the token in `connect({ ..., user: token })`. */
-export async function login<Of extends Fields>(
+/** Logs in the user who has these values. Use the token as the `user` of `connect`. */
+export function login<Of extends Fields>(
   client: Client,
-  space: Space<Of>,
+  users: Space<Of>,
   values: Partial<NewRecord<Of>> & { readonly id?: string },
   { signal }: Abortable = {},
 ): Promise<Login<Of>> {
-  const resources = headerJson({ mustExistSpaceStructures: [{ slug: space.slug }] });
-  const call = {
-    method: 'POST',
-    path: `/${encodeURIComponent(client.project)}/function/login`,
-    body: values,
-    replacer: replacerOf(space),
-    headers: { 'function-resources': resources },
-    // every attempt counts for the throttle
-    repeatable: false,
-    signal,
-  };
-  const answer = await send(client, call, json<Login<Of>>);
-  revived(readersOf(space), answer.user);
+  // every attempt counts for the throttle
+  return callLogin(client, users, 'login', { body: values, repeatable: false, signal });
+}
+
+/** A new token for the login of the client's `user`, as long as `sessionSeconds` of the space of the users allow. */
+export function refresh<Of extends Fields>(
+  client: Client,
+  users: Space<Of>,
+  { signal }: Abortable = {},
+): Promise<Login<Of>> {
+  return callLogin(client, users, 'refresh-login', { repeatable: true, signal });
+}
+
+/** Ends the login of the client's `user`, with all its tokens. Also resolves if it had ended. Forget the token afterwards. */
+export async function logout(client: Client, users: Space, { signal }: Abortable = {}): Promise<void> {
+  try {
+    await callLogin(client, users, 'logout', { repeatable: true, signal });
+  } catch (failure) {
+    if (!(failure instanceof SluiceError && failure.code === 'unauthorized')) throw failure;
+  }
+}
+
+/** The user who is logged in; null: nobody is. Rejects with `unauthorized` if the login has ended. */
+export async function me<Of extends Fields>(
+  client: Client,
+  users: Space<Of>,
+  { signal }: Abortable = {},
+): Promise<RecordOf<Of> | null> {
+  if (!(await valueNow(client.user))) return null;
+  return askRecords(client, users, '/get-token-owner', { method: 'GET', signal });
+}
+
+async function callLogin<Of extends Fields>(
+  client: Client,
+  users: Space<Of>,
+  name: string,
+  call: Pick<Call, 'body' | 'repeatable' | 'signal'>,
+): Promise<Login<Of>> {
+  const answer = await send(
+    client,
+    {
+      ...call,
+      method: 'POST',
+      path: `/${encodeURIComponent(client.project)}/function/${name}`,
+      replacer: replacerOf(users),
+      headers: { 'function-resources': headerJson({ mustExistSpaceStructures: [{ slug: users.slug }] }) },
+    },
+    json<Login<Of>>,
+  );
+  revived(readersOf(users), answer.user);
   return answer;
 }

@@ -1,3 +1,4 @@
+import { attemptWith } from './attempt-with.ts';
 import { type Bytes, bytesOf, type Source } from './bytes-of.ts';
 import { backOff, type Call, type Client, json, notSluice, SluiceError, send } from './client.ts';
 import { fetchWithProgress } from './fetch-with-progress.ts';
@@ -33,7 +34,7 @@ export interface UploadOptions {
   readonly storage?: PlaceStorage;
   /**
    * Identifies the file, up to 255 characters of ASCII: uploads with the same key are the same file. By default a large File
-   * is identified by its name, size and time.
+   * is identified by its name, size and time, and the digest of its first part. Pages without HTTPS can't compute that.
    */
   readonly key?: string;
   /** Made by `uploadLink`; then the client needs no valid token. */
@@ -46,6 +47,9 @@ interface Upload extends UploadOptions {
   readonly name: string;
   readonly type: string;
   readonly partBytes: number;
+}
+
+interface LargeUpload extends Upload {
   /** The key of its address in the storage; undefined: not stored. */
   readonly storageKey: string | undefined;
 }
@@ -68,16 +72,23 @@ export async function upload(
   const { name = file.name ?? 'file', type = file.type ?? '', partBytes = 2 ** 23 } = options;
   signal?.throwIfAborted();
   const bytes = bytesOf(source);
-  const known = key ?? (file.lastModified && `${name} ${file.lastModified}`);
-  const storageKey =
-    known && bytes.isRepeatable ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}` : undefined;
-  const all = { ...options, client, bytes, name, type, partBytes, storageKey };
+  const all = { ...options, client, bytes, name, type, partBytes };
   const stop = (): void => bytes.close(signal?.reason);
   signal?.addEventListener('abort', stop);
   try {
     // a stream may end within the first part
     const first = await bytes.part(0, partBytes);
-    return await (first.size === bytes.size && !reservedNames.test(name) ? put(all, first) : sendParts(all));
+    if (first.size === bytes.size && !reservedNames.test(name)) return await put(all, first);
+    let known = key;
+    if (!known && file.lastModified) {
+      const [, digest] = await digested(first);
+      known = digest && `${name} ${file.lastModified} ${digest}`;
+    }
+    const storageKey =
+      known && bytes.isRepeatable
+        ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}`
+        : undefined;
+    return await sendParts({ ...all, storageKey });
   } finally {
     signal?.removeEventListener('abort', stop);
     bytes.close();
@@ -92,12 +103,11 @@ async function put({ name, type, key, link, ...more }: Upload, whole: Blob): Pro
   const call: Call = {
     method: 'PUT',
     path: link ? pathIn(link.put).replace('{name}', encodeURIComponent(name)) : pathOfFile(client, name),
-    ...(await checked(whole, {
+    ...(await checked(whole, 2 * timeout, more.signal, {
       'idempotency-key': key ?? randomKey(),
       ...(type && { 'content-type': type }),
     })),
     signal: more.signal,
-    timeout: 2 * timeout,
     repeatable: true,
   };
   const file = await send(client, call, json<CloudFile>);
@@ -115,7 +125,7 @@ function reporting(
 }
 
 /** https://tus.io/protocols/resumable-upload */
-async function sendParts(upload: Upload): Promise<CloudFile> {
+async function sendParts(upload: LargeUpload): Promise<CloudFile> {
   const { bytes, partBytes, signal, onProgress } = upload;
   const state: UploadState = { address: keepAddress(upload), offset: 0, isSure: false, most: partBytes };
   const client = reporting(upload, (sent) => onProgress?.({ sent: state.offset + sent, size: bytes.size }));
@@ -124,7 +134,6 @@ async function sendParts(upload: Upload): Promise<CloudFile> {
       const answer = await send(client, {
         ...(await nextCall(upload, state)),
         signal,
-        timeout,
         repeatable: !state.isSure,
       });
       const { headers } = answer;
@@ -165,22 +174,25 @@ interface UploadState {
   most: number;
 }
 
-type UploadCall = Pick<Call, 'method' | 'path' | 'headers' | 'bytes'>;
+type UploadCall = Pick<Call, 'method' | 'path' | 'headers' | 'attempt'>;
 
 async function nextCall(
-  { client, bytes, name, type, link }: Upload,
+  { client, bytes, name, type, link, signal }: Upload,
   { address, offset, isSure, most }: UploadState,
 ): Promise<UploadCall> {
   const tus = { 'tus-resumable': '1.0.0' };
   // not HEAD, whose errors have no body
   if (address && !isSure)
-    return { method: 'POST', path: address, headers: { ...tus, 'x-http-method-override': 'HEAD' } };
+    return {
+      ...{ method: 'POST', path: address, headers: { ...tus, 'x-http-method-override': 'HEAD' } },
+      ...attemptWith(undefined, timeout, signal),
+    };
   const part = address && (await bytes.part(offset, most));
   const length = bytes.size === undefined ? undefined : { 'upload-length': `${bytes.size}` };
   if (part)
     return {
       ...{ method: 'PATCH', path: address },
-      ...(await checked(part, {
+      ...(await checked(part, timeout, signal, {
         ...{ ...tus, ...length, 'upload-offset': `${offset}` },
         'content-type': 'application/offset+octet-stream',
       })),
@@ -189,6 +201,7 @@ async function nextCall(
   return {
     method: 'POST',
     path: link ? pathIn(link.resumable) : pathOfFile(client, 'resumable'),
+    ...attemptWith(undefined, timeout, signal),
     headers: {
       ...{ ...tus, ...(length ?? { 'upload-defer-length': '1' }) },
       'upload-metadata': `filename ${text(name)}${type && `,filetype ${text(type)}`}`,
@@ -200,7 +213,7 @@ async function nextCall(
  * Stores, removes or reads the address of a resumable upload, and returns it.
  * @param address to store; null: removes it; undefined: reads it
  */
-function keepAddress({ storageKey, storage }: Upload, address?: string | null): string | null {
+function keepAddress({ storageKey, storage }: LargeUpload, address?: string | null): string | null {
   try {
     const store = storage ?? localStorage;
     if (!storageKey) return address ?? null;
@@ -216,17 +229,22 @@ function keepAddress({ storageKey, storage }: Upload, address?: string | null): 
 /** Bytes, and their digest if the platform can compute it: the server checks it. */
 async function checked(
   blob: Blob,
+  timeout: number,
+  signal: AbortSignal | undefined,
   headers: Readonly<Record<string, string>>,
-): Promise<Pick<Call, 'bytes' | 'headers'>> {
-  const bytes = await blob.arrayBuffer();
-  // pages without HTTPS have no `subtle`
-  const digest = await globalThis.crypto?.subtle?.digest('SHA-256', bytes);
+): Promise<Pick<Call, 'attempt' | 'headers'>> {
+  const [bytes, digest] = await digested(blob);
   return {
-    bytes,
-    headers: digest
-      ? { ...headers, 'content-digest': `sha-256=:${base64(new Uint8Array(digest))}:` }
-      : headers,
+    ...attemptWith(bytes, timeout, signal),
+    headers: { ...headers, ...(digest && { 'content-digest': `sha-256=:${digest}:` }) },
   };
+}
+
+/** The bytes, and their SHA-256; undefined: pages without HTTPS have no `subtle`. */
+async function digested(blob: Blob): Promise<readonly [bytes: ArrayBuffer, digest: string | undefined]> {
+  const bytes = await blob.arrayBuffer();
+  const digest = await globalThis.crypto?.subtle?.digest('SHA-256', bytes);
+  return [bytes, digest && base64(new Uint8Array(digest))];
 }
 
 function base64(bytes: Uint8Array): string {

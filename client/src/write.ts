@@ -147,10 +147,25 @@ export async function deleteMany<Of extends Fields>(
   return (await ask<{ deleted: number }>(client, space, '/_delete_', call)).deleted;
 }
 
+export interface StructureOptions extends Abortable {
+  readonly authOptions?: {
+    /** In a space of users: how long after a login its tokens can be renewed. */
+    readonly sessionSeconds?: number;
+    /** Whether operations need a login token (docs/api.md, "Spaces for logged-in users"). */
+    readonly active: boolean;
+    readonly space?: string;
+    readonly scope?: readonly string[];
+  };
+}
+
 /** Makes the space, or changes its fields. Missing fields stay as they are. */
-export async function setStructure(client: Client, space: Space, { signal }: Abortable = {}): Promise<void> {
+export async function setStructure(
+  client: Client,
+  space: Space,
+  { authOptions, signal }: StructureOptions = {},
+): Promise<void> {
   await ask(client, space, '/set-structure', {
-    body: structureOf(space, client.project),
+    body: { ...structureOf(space, client.project), authOptions },
     signal,
     headers: { mutate: 'true' },
   });

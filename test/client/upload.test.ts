@@ -110,6 +110,29 @@ t.test('goes on after a stop, and after a reload', async (t) => {
   t.not((await upload(client, other, options)).sha256, file.sha256, 'another file of the same name');
 });
 
+t.test('two files that agree in name, size and time are two', async (t) => {
+  const client = clientOf(sluice);
+  const [one, other] = [someBytes(3_000_000), someBytes(3_000_000).reverse()];
+  const chosen = (bytes: Uint8Array<ArrayBuffer>) => new File([bytes], 'film.mp4', { lastModified: 1 });
+  const options = { storage: mapStorage(), partBytes: mebibyte };
+  const begin = async (bytes: Uint8Array<ArrayBuffer>): Promise<void> => {
+    const stop = new AbortController();
+    const onProgress = ({ sent }: { sent: number }) => sent >= mebibyte && stop.abort(new Error('stopped'));
+    const begun = upload(client, chosen(bytes), { ...options, signal: stop.signal, onProgress });
+    await t.rejects(begun, { message: 'stopped' });
+  };
+  await begin(one);
+  await begin(other);
+  t.equal(options.storage.kept.size, 2);
+  for (const bytes of [other, one]) {
+    const steps: number[] = [];
+    const onProgress = ({ sent }: { sent: number }) => steps.push(sent);
+    const file = await upload(client, chosen(bytes), { ...options, onProgress });
+    t.equal(file.sha256, sha256(bytes));
+    t.equal(steps[0], mebibyte, 'each resumes');
+  }
+});
+
 t.test('an upload that is gone begins anew', { skip: !full }, async (t) => {
   const client = clientOf(sluice);
   const file = new File([someBytes(5_000_000)], 'gone.bin', { lastModified: 1 });

@@ -104,7 +104,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
     .replace('{name}', await nameFor(id, known))
     .replace('{id}', known.delivery)
     .replace('{job}', known.job)
-    .replace('{file}', 'page.js');
+    .replace('{file}', id === 'getClient' ? 'sluice-client.js' : 'page.js');
   const json = operation.requestBody?.content['application/json'];
   const isForm = id === 'upload';
   const isCsv = id === 'importRecords';

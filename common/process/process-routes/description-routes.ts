@@ -11,6 +11,7 @@ import {
   versionParameter,
   wantedVersion,
 } from '#server/openapi/openapi-answer.ts';
+import { clientRoutes } from './client-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { getRoute } from './get-route.ts';
 
@@ -37,7 +38,7 @@ const details: ApiOperation = {
 };
 
 /**
- * GET /openapi.json, and the page that shows it. They describe the given routes and themselves.
+ * GET /openapi.json, the page that shows it, and the client for pages. They describe the given routes and themselves.
  * @param args.publicUrl the base URL for clients, if it is configured
  * @param args.baseUrl that URL, or the address that the process listens on
  */
@@ -54,7 +55,10 @@ export function descriptionRoutes(args: {
     texts.set(version, text);
     return openApiAnswer(request, version, text);
   });
-  const own = [route, ...docsRoutes(publicUrl)].map((one) => ({ ...one, compressed: true }));
+  const own = [route, ...docsRoutes(publicUrl), ...clientRoutes()].map((one) => ({
+    ...one,
+    compressed: true,
+  }));
   const describe = (): JsonObject => {
     const info = { title: 'Sluice', description, server: publicUrl ?? '/', base: baseUrl() };
     return buildDocument(info, inOrder([...args.routes, ...own]));
