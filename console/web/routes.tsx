@@ -2,6 +2,7 @@ import { AccountPage } from './account/account-page.tsx';
 import { ConfirmEmailPage } from './account/confirm-email-page.tsx';
 import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
+import { FileRulesPage } from './files/file-rules-page.tsx';
 import { FilesPage } from './files/files-page.tsx';
 import { InvitationPage } from './members/invitation-page.tsx';
 import { MembersPage } from './members/members-page.tsx';
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   { pattern: '/invitation', page: InvitationPage, section: null, either: true },
   { pattern: '/confirm-email', page: ConfirmEmailPage, section: null, either: true },
   { pattern: '/projects/:project/files', page: FilesPage, section: 'projects' },
+  { pattern: '/projects/:project/files/rules', page: FileRulesPage, section: 'projects' },
   { pattern: '/tokens', page: TokensPage, section: 'tokens' },
   { pattern: '/members', page: MembersPage, section: 'members' },
   { pattern: '/webhooks', page: WebhooksPage, section: 'webhooks' },

@@ -9,7 +9,7 @@ import { type Pages, usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { toast } from '../parts/toast.tsx';
 import { ProjectPage } from '../projects/frames.tsx';
-import type { PageProps } from '../router.ts';
+import { type PageProps, to } from '../router.ts';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
 import { deleteFiles, deleteNamed, type FileFilter, listFiles, type StoredFile } from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
@@ -59,7 +59,18 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const empty = files.items?.length === 0 && !files.loading;
 
   return (
-    <ProjectPage project={project} current="Files" actions={<ChooseFiles project={project} />}>
+    <ProjectPage
+      project={project}
+      current="Files"
+      actions={
+        <>
+          <a class="button" href={to`/projects/${project}/files/rules`}>
+            See as a user
+          </a>
+          <ChooseFiles project={project} />
+        </>
+      }
+    >
       <DropZone project={project} />
       <UploadPanel project={project} />
       {(filtered || !empty) && <FilterRow filter={filter} />}

@@ -16,6 +16,7 @@ export function ProjectPage({ project, current, children, ...page }: FrameProps)
   const tabs: readonly Link[] = [
     ['Record spaces', to`/projects/${project}`],
     ['Files', to`/projects/${project}/files`],
+    ['File rules', to`/projects/${project}/files/rules`],
   ];
   return (
     <Page title={project} crumbs={[['Projects', to`/projects`]]} {...page}>

@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 /** The records that each operation may be applied to. */
 export type Reach = Readonly<Record<string, 'all' | 'none' | { readonly where: string }>>;
 
-export interface SpaceRules {
+export interface StoredRules {
   /** Null: no rules. */
   readonly rules: object | null;
   readonly warnings: readonly string[];
@@ -26,7 +26,7 @@ function rulesOf(project: string, space: string): string {
   return address`/_projects_/${project}/spaces/${space}/rules`;
 }
 
-export function getRules(project: string, space: string, signal: AbortSignal): Promise<SpaceRules> {
+export function getRules(project: string, space: string, signal: AbortSignal): Promise<StoredRules> {
   return callJson(rulesOf(project, space), { signal });
 }
 
@@ -36,7 +36,7 @@ export function setRules(
   space: string,
   rules: unknown,
   signal: AbortSignal,
-): Promise<SpaceRules> {
+): Promise<StoredRules> {
   return callJson(rulesOf(project, space), { method: 'PUT', json: rules, signal });
 }
 

@@ -1,27 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { Labels, SelectField, TextField } from '../parts/field.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
 import { useFields, useForm } from '../parts/form.ts';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { toast } from '../parts/toast.tsx';
-import { Problem } from '../problem.ts';
 import type { PageProps } from '../router.ts';
 import { SpacePage } from './frames.tsx';
 import { getSpace } from './projects-api.ts';
-import {
-  findUser,
-  getRules,
-  type Reach,
-  type RuleTrial,
-  type SpaceRules,
-  setRules,
-  tryRules,
-} from './rules-api.ts';
+import { findUser, getRules, type RuleTrial, type StoredRules, setRules, tryRules } from './rules-api.ts';
+import { JsonField, jsonOf, RulesEditor } from './rules-editor.tsx';
 
 const operations = Object.entries({
   find: 'find records',
@@ -41,7 +30,7 @@ const example = {
 export function RulesPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const structure = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const loaded = useLoad((signal) => getRules(project, space, signal), [project, space]);
-  const [saved, setSaved] = useState<SpaceRules | null>(null);
+  const [saved, setSaved] = useState<StoredRules | null>(null);
   const rules = saved ?? loaded.data;
   return (
     <SpacePage
@@ -51,86 +40,19 @@ export function RulesPage({ params: { project = '', space = '' } }: PageProps): 
     >
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
       {loaded.data !== null && rules !== null && (
-        <Rules
+        <RulesEditor
           key={`${project}/${space}`}
-          {...{ project, space, rules }}
+          {...{ rules, example }}
           first={loaded.data}
+          hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: no rules, and publishable tokens can't reach this space."
+          caption={`Who may do what in ${space}`}
+          save={(given, signal) => setRules(project, space, given, signal)}
           onSaved={setSaved}
+          preview={(text) => <PreviewRules {...{ project, space, text }} stored={rules.rules} />}
         />
       )}
     </SpacePage>
   );
-}
-
-interface RulesProps {
-  readonly project: string;
-  readonly space: string;
-  readonly first: SpaceRules;
-  /** The stored rules. */
-  readonly rules: SpaceRules;
-  readonly onSaved: (rules: SpaceRules) => void;
-}
-
-function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Element {
-  const [text, setText] = useState(first.rules === null ? '' : JSON.stringify(first.rules, null, 2));
-  const form = useForm(async (signal) => {
-    onSaved(await setRules(project, space, text.trim() === '' ? null : jsonOf(text, 'The rules'), signal));
-    toast('Rules saved. They apply at once.');
-  });
-  return (
-    <>
-      <form class="stack" onSubmit={form.submit}>
-        <JsonField
-          label="Rules"
-          hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: no rules, and publishable tokens can't reach this space."
-          rows={14}
-          value={text}
-          onInput={setText}
-        />
-        <details>
-          <summary>An example</summary>
-          <CodeBlock code={JSON.stringify(example, null, 2)} label="Copy the example" />
-        </details>
-        {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <div class="row">
-          <Button kind="primary" type="submit" busy={form.busy}>
-            Save the rules
-          </Button>
-        </div>
-      </form>
-      {rules.warnings.length > 0 && (
-        <div class="note">
-          <Icon name="warning" />
-          <ul aria-label="Warnings">
-            {rules.warnings.map((warning) => (
-              <li key={warning}>{warning}</li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {rules.rules !== null && (
-        <DataTable
-          caption={`Who may do what in ${space}`}
-          columns={reachColumns(rules)}
-          rows={Object.keys(rules.stranger)}
-          rowKey={(name) => name}
-        />
-      )}
-      <PreviewRules {...{ project, space, text }} stored={rules.rules} />
-    </>
-  );
-}
-
-function reachColumns({ stranger, user }: SpaceRules): readonly Column<string>[] {
-  return [
-    { label: 'Operation', cell: (name) => name },
-    { label: 'Not logged in', cell: (name) => reachText(stranger[name]) },
-    { label: 'Logged in', cell: (name) => reachText(user[name]) },
-  ];
-}
-
-function reachText(reach: Reach[string] | undefined): string {
-  return typeof reach === 'object' ? `where ${reach.where}` : (reach ?? 'none');
 }
 
 /** Tries the rules in the text field, saved or not. */
@@ -204,36 +126,3 @@ const triedColumns: readonly Column<RuleTrial>[] = [
     cell: ({ record }) => (record === null ? '–' : <code>{JSON.stringify(record).slice(0, 200)}</code>),
   },
 ];
-
-interface JsonFieldProps {
-  readonly label: string;
-  readonly hint: string;
-  readonly rows: number;
-  readonly value: string;
-  readonly onInput: (text: string) => void;
-}
-
-function JsonField({ rows, value, onInput, ...labels }: JsonFieldProps): JSX.Element {
-  return (
-    <Labels required {...labels}>
-      {(ids) => (
-        <textarea
-          class="mono"
-          spellcheck={false}
-          {...ids}
-          {...{ rows, value }}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
-    </Labels>
-  );
-}
-
-/** Throws a Problem unless the text is JSON. */
-function jsonOf(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Problem(`${what} should be JSON: ${(error as Error).message}`);
-  }
-}
