@@ -5,11 +5,14 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { readObjectMetadata } from '../files/object-metadata.ts';
+import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 
 export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow'>;
   readonly digests: Pick<Digests, 'of'>;
+  /** Knows uploads that rules bind. */
+  readonly resumable: Pick<ResumableUploads, 'isRefused'>;
 }
 
 /**
@@ -17,7 +20,7 @@ export interface AdoptDeps {
  * is left as it is: it may be an only copy.
  */
 export async function adoptObject(
-  { store, cloudFiles, digests }: AdoptDeps,
+  { store, cloudFiles, digests, resumable }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
@@ -38,6 +41,8 @@ export async function adoptObject(
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }
+  // a gateway that ends between the refusal and the removal leaves the object
+  if (!dryRun && (await resumable.isRefused(key, signal))) return 'nothing there';
   const sha256 = dryRun ? undefined : await digests.of(store.read(key, null, signal));
   const file: CloudFile = {
     ...metadata,

@@ -20,7 +20,7 @@ export interface JanitorOptions {
   readonly deployment: Pick<Deployment, 'id'>;
   /** Uploads of this process are not stale, whatever the store says. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
-  readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen'>;
+  readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen' | 'isRefused'>;
   readonly log: Log;
   /** Milliseconds without new parts after which an upload is aborted. */
   readonly staleAfter: number;

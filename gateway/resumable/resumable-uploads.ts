@@ -235,6 +235,15 @@ export class ResumableUploads {
     return address !== null && this.#deps.states.has(address, signal);
   }
 
+  /** Whether rules refuse an object without a row, which is then removed. */
+  async isRefused(objectKey: string, signal: AbortSignal): Promise<boolean> {
+    const address = readFileKey(objectKey);
+    if (address === null) return false;
+    const state = await this.#deps.states.load(address, signal);
+    if (state?.bound === undefined) return false;
+    return this.#exclusive(state.file, () => this.#ends.removeRefused(state, signal));
+  }
+
   /** Waits for requests of disconnected clients, for at most this many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     await settledWithin(Promise.allSettled(this.#work), milliseconds);

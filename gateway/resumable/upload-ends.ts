@@ -84,12 +84,10 @@ export class UploadEnds {
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
-      try {
-        await this.assertAllowed(state, signal);
-      } catch (error) {
-        // rules that can't be read now refuse nothing
-        if (error instanceof ApiError && error.status < 500) await this.#takeBack(state, signal);
-        throw error;
+      const refusal = await this.#refusalOf(state, signal);
+      if (refusal !== null) {
+        await this.#takeBack(state, signal);
+        throw refusal;
       }
       const sha256 = await this.#digestOf(state, crc32, known);
       // the digest may have taken longer
@@ -120,6 +118,28 @@ export class UploadEnds {
     const { ownerId, projectSlug, owner = null } = file;
     const sender = await this.#deps.boundAs(ownerId, projectSlug, owner, signal);
     assertMayUpload(sender, file, length ?? undefined);
+  }
+
+  /** Null: rules take the file. Rejects if they can't be read now: that refuses nothing. */
+  async #refusalOf(state: UploadState, signal: AbortSignal): Promise<ApiError | null> {
+    try {
+      await this.assertAllowed(state, signal);
+      return null;
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) return error;
+      throw error;
+    }
+  }
+
+  /** Removes the object of an upload that rules refuse, if a crash left one. @returns whether they refuse it */
+  async removeRefused(state: UploadState, signal: AbortSignal): Promise<boolean> {
+    const { cloudFiles, store } = this.#deps;
+    const { name, objectKey } = state.file;
+    if ((await this.#refusalOf(state, signal)) === null) return false;
+    // a file whose state was left over is not refused any more
+    if ((await cloudFiles.findByName(name, signal)) !== null) return false;
+    await store.delete(objectKey, signal);
+    return true;
   }
 
   /**
@@ -164,6 +184,8 @@ export class UploadEnds {
   /** Drops an upload. The state is removed last, because it names the rest. */
   async drop(state: UploadState, signal: AbortSignal): Promise<void> {
     const { file, written, rest } = state;
+    // without its state, nobody would know that the object was refused
+    await this.removeRefused(state, signal);
     await this.#deps.store.dropWritten(file.objectKey, written, signal);
     if (rest !== null) await this.#deps.states.removeRest(rest, signal);
     await this.#remove(state, signal);

@@ -77,7 +77,10 @@ export async function dropProject(
   await spaces.untilHeard(own);
   // another process may have stored a file or a space meanwhile: it needs the project
   const { length } = await catalogue.idsOfProject(project.id, own);
-  if (length > 0 || (await projects.hasFiles(project, own))) await projects.ensure(ownerId, slug, own);
+  if (length > 0 || (await projects.hasFiles(project, own))) {
+    await projects.ensure(ownerId, slug, own);
+    if (project.fileRules !== undefined) await projects.setFileRules(project, project.fileRules, own);
+  }
 }
 
 /** Drops all spaces of an account. */

@@ -2,11 +2,13 @@
 import t from 'tap';
 import { conditionFor, type FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { meets, type RuledFile, valueIn } from '#catalogue/file-rules/file-test.ts';
+import { Projects } from '#catalogue/projects.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { fileRow } from '#gateway/catalogue/file-row.ts';
 import { fileStructure, readFileRules } from '#query/login/file-rules.ts';
 import { bindRules, readRules } from '#query/login/rules.ts';
+import { type DropParts, dropProject } from '#query/projects/drop-space.ts';
 import { filterTest, type ReadValue } from '#records/input/filters/filter-test.ts';
 import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -170,4 +172,24 @@ t.test('a file is found by its digest only under the rule', async (t) => {
   t.equal(await found(ofOwner('ada')), null);
   t.match(await found(ofOwner('bob')), { name: file.name, owner: 'bob' });
   t.equal(await found({ field: 'size', operator: 'gt', values: [7] }), null);
+});
+
+t.test('a project that a file kept from being dropped lost its rules', async (t) => {
+  const { db, database } = await openMigratedChdb(t);
+  const projects = new Projects({ db, database });
+  const { rules } = readFileRules({ read: true }, []);
+  const project = await projects.ensure('account', 'demo', never);
+  await projects.setFileRules(project, rules, never);
+  // another process stores a file after the first look
+  let looks = 0;
+  const newest = async () => (looks++ === 0 ? [] : [newFile()]);
+  projects.askForFiles({ newest, named: async () => [] });
+  const catalogue = { idsOfProject: async () => [] };
+  const spaces = { untilHeard: async () => {} };
+  const deps = { projects, catalogue, spaces } as unknown as DropParts;
+  await dropProject(deps, project, never);
+  t.equal(looks, 2);
+  t.strictSame((await projects.find('account', 'demo', never))?.fileRules, rules);
+  looks = 1;
+  await t.rejects(dropProject(deps, project, never), { code: 'project_has_files' });
 });

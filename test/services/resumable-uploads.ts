@@ -13,6 +13,7 @@ export const noResumableUploads = {
   expire: async () => false,
   isOrphaned: async () => false,
   isOpen: async () => false,
+  isRefused: async () => false,
 };
 
 /** Of a gateway whose use nobody asks for. */
