@@ -56,7 +56,10 @@ export async function openRuledFiles(t: Pick<Test, 'teardown'>, env: Readonly<Re
     return answer;
   };
   const tokenOf = async (...options: string[]): Promise<string> => {
-    const { stdout, stderr, status } = await runToEnd('cli/token.ts', options, { DATA_DIR: sluice.dataDir });
+    const { stdout, stderr, status } = await runToEnd('cli/token.ts', options, {
+      ...env,
+      DATA_DIR: sluice.dataDir,
+    });
     if (status !== 0) throw new Error(stderr);
     return stdout.trim();
   };
