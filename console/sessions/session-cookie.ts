@@ -1,39 +1,11 @@
-import type { HttpRequest } from '#server/http/http-types.ts';
+import { createHostCookie, type HostCookie } from '#server/http/host-cookie.ts';
 
 /** The longest lifetime of a session, however much it is used. Milliseconds. */
 export const longestSession = 30 * 24 * 3_600_000;
 
-export type SessionCookie = ReturnType<typeof createSessionCookie>;
+export type SessionCookie = HostCookie;
 
-/**
- * The cookie that names a session. It has no Domain, and covers all paths, so that no other host can set or see it. RFC
- * 6265bis section 4.1.3.2: browsers accept a `__Host-` cookie only over TLS, with Secure and without Domain. Plain
- * HTTP, which is only for this machine, needs another name.
- * @param args.tls whether the process terminates TLS
- */
-export function createSessionCookie({ tls }: { readonly tls: boolean }) {
-  // a forwarded request that passed the transport policy without TLS came through a trusted proxy by HTTPS
-  const isSecure = (request: HttpRequest): boolean =>
-    tls || request.header('x-forwarded-proto') !== undefined;
-  const nameFor = (request: HttpRequest): string =>
-    isSecure(request) ? '__Host-sluice_session' : 'sluice_session';
-  const text = (request: HttpRequest, value: string, maxAge: number): string =>
-    `${nameFor(request)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
-  return {
-    /** Null: the request has no session cookie. */
-    read: (request: HttpRequest): string | null => cookieOf(request.header('cookie'), nameFor(request)),
-    /** The Set-Cookie header of an answer that begins a session. */
-    set: (request: HttpRequest, value: string): string => text(request, value, longestSession / 1000),
-    /** The Set-Cookie header of an answer that ends a session. */
-    clear: (request: HttpRequest): string => text(request, '', 0),
-  };
-}
-
-/** RFC 6265 section 4.2.1. Repeated header lines, which HTTP/2 allows, are joined with commas. */
-function cookieOf(header: string | undefined, name: string): string | null {
-  for (const pair of header?.split(/[;,]/) ?? []) {
-    const cut = pair.indexOf('=');
-    if (cut >= 0 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim();
-  }
-  return null;
+/** The cookie that names a session. @param args.tls whether the process terminates TLS */
+export function createSessionCookie({ tls }: { readonly tls: boolean }): SessionCookie {
+  return createHostCookie({ name: 'sluice_session', lifetime: longestSession, tls });
 }

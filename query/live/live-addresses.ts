@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { SealedTexts } from '#auth/sealed-texts.ts';
 import type { KeyedHash } from '#auth/signing-keys.ts';
 import { invalidBody, unauthorized } from '#kernel/errors/catalogue.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
@@ -9,8 +9,6 @@ import { identifyingHeaders } from './live-request.ts';
 const lifetime = 60_000;
 /** Proxies take addresses of 8 KB. */
 const longest = 6000;
-const algorithm = 'aes-256-gcm';
-const [ivBytes, tagBytes] = [12, 16];
 
 /** The request that an address holds. Processes of different versions read it, so its keys stay as they are. */
 export interface AddressedRequest {
@@ -25,12 +23,12 @@ export interface AddressedRequest {
  * form, so that nobody can read its token in a log.
  */
 export class LiveAddresses {
-  readonly #keyOf: KeyedHash;
+  readonly #sealed: SealedTexts;
   readonly #now: () => number;
 
   /** @param args.keyOf derives the key from the store, so every process can read the address */
   constructor(args: { readonly keyOf: KeyedHash; readonly now: () => number }) {
-    this.#keyOf = args.keyOf;
+    this.#sealed = new SealedTexts(args.keyOf);
     this.#now = args.now;
   }
 
@@ -50,10 +48,7 @@ export class LiveAddresses {
       asked: requested,
     };
     const text = JSON.stringify([pathOf(request), expiresAt.getTime(), addressed]);
-    const iv = randomBytes(ivBytes);
-    const cipher = createCipheriv(algorithm, await this.#keyOf(''), iv);
-    const sealed = Buffer.concat([iv, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
-    const address = `${request.path}?key=${sealed.toString('base64url')}`;
+    const address = `${request.path}?key=${await this.#sealed.seal(text)}`;
     if (address.length > longest)
       throw invalidBody(
         `The conditions and headers make an address of ${address.length} characters; at most ${longest} are allowed: leave out the structure header, or send the find by POST to _find_`,
@@ -64,24 +59,12 @@ export class LiveAddresses {
   /** Throws a 401 for a key that is invalid or has expired. */
   async read(request: HttpRequest): Promise<AddressedRequest> {
     const key = request.query.find(([name]) => name === 'key')?.[1] ?? '';
-    const opened = await this.#open(Buffer.from(key, 'base64url'));
-    const [path, expiresAt, addressed] = opened ?? [];
+    const text = await this.#sealed.open(key);
+    const opened: readonly [string, number, AddressedRequest] | [] = text === null ? [] : JSON.parse(text);
+    const [path, expiresAt, addressed] = opened;
     if (path !== pathOf(request) || addressed === undefined || (expiresAt ?? 0) < this.#now())
       throw unauthorized('The address is invalid or has expired: request another one by POST');
     return addressed;
-  }
-
-  async #open(bytes: Buffer): Promise<[path: string, expiresAt: number, addressed: AddressedRequest] | null> {
-    if (bytes.byteLength <= ivBytes + tagBytes) return null;
-    const decipher = createDecipheriv(algorithm, await this.#keyOf(''), bytes.subarray(0, ivBytes));
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    try {
-      const text = [decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()];
-      return JSON.parse(Buffer.concat(text).toString());
-    } catch {
-      // forged or altered
-      return null;
-    }
   }
 }
 
