@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { FindAddress } from '#kernel/http-client/network-guard.ts';
 import { DeadlinePassed, untilAborted, withDeadline } from '#kernel/limits/deadline.ts';
-import type { FindAddress } from './network-guard.ts';
 import { parseRetryAfter } from './parse-retry-after.ts';
 
 export interface WebhookCall {

@@ -3,6 +3,7 @@ import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { Database } from '#engine/database.ts';
 import type { Pace } from '#engine/statement-queues.ts';
 import { notFound, overloaded, unavailable } from '#kernel/errors/catalogue.ts';
+import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -14,7 +15,6 @@ import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
 import { type DeliveryScope, DeliveryTable } from './delivery-table.ts';
 import { headOf, MailMaker, mailEvent, smtpTarget } from './mail-deliveries.ts';
-import { createFindAddress } from './network-guard.ts';
 import { createSendBySmtp, type SmtpOptions } from './send-by-smtp.ts';
 
 /** Most records and characters of one delivery; a single record may be longer. */

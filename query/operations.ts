@@ -13,6 +13,7 @@ import { liveAddress } from './operations/live-address.ts';
 import { getTokenOwner, login } from './operations/login.ts';
 import { deleteMany, updateMany } from './operations/many-records.ts';
 import { sendOtp, sendPushNotifications } from './operations/missing-function.ts';
+import { oidcLogin, oidcStart } from './operations/oidc-login.ts';
 import { deleteOneById, updateOneById } from './operations/one-by-id.ts';
 import type { Operation, OperationDefinition } from './operations/operation.ts';
 import { resetPassword } from './operations/reset-password.ts';
@@ -92,6 +93,8 @@ export const operations: readonly Operation[] = [
   row('resetPassword', proofs, `${call}/reset-password`, resetPassword),
   row('refreshLogin', loggedIn, `${call}/refresh-login`, refreshLogin),
   row('logout', loggedIn, `${call}/logout`, logout),
+  row('oidcStart', { ...reads, family: null, method: 'POST' }, `${space}/_oidc_/start`, oidcStart),
+  row('oidcLogin', logins, `${call}/oidc-login`, oidcLogin),
   row('sendOtp', missing, `${call}/send-otp`, sendOtp),
   row('sendPushNotifications', missing, `${call}/send-push-notification`, sendPushNotifications),
   row('setStructure', structures, `${space}/set-structure`, setStructure),

@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { openLoginTokens } from '#auth/login-tokens.ts';
 import { createMailTokens } from '#auth/mail-tokens.ts';
+import { OidcClients } from '#auth/oidc-clients.ts';
+import { SealedTexts } from '#auth/sealed-texts.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import type { SingleUses } from '#auth/single-uses.ts';
 import type { RemovePart } from '#catalogue/account-removals.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import type { Config } from '#kernel/config/read-config.ts';
+import { createGuardedFetch } from '#kernel/http-client/guarded-fetch.ts';
+import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import type { Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
@@ -22,6 +27,7 @@ import { RecordReader } from '#records/record-reader.ts';
 import { cacheShares } from '#records/store/cache-shares.ts';
 import type { WritableStore } from '#records/store/record-store.ts';
 import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
+import { createHostCookie } from '#server/http/host-cookie.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { FileTables } from './files/file-tables.ts';
@@ -37,6 +43,8 @@ import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { BoundSpaces } from './login/bound-spaces.ts';
 import { MailLimits } from './login/mail-limits.ts';
+import { callbackPath, loginLifetime, OidcLogins, startPath } from './login/oidc-logins.ts';
+import { OidcSettingsTable } from './login/oidc-settings.ts';
 import { createMakeMail } from './login/sign-up-mails.ts';
 import { SignUpUsers } from './login/sign-up-users.ts';
 import { SignUps } from './login/sign-ups.ts';
@@ -82,6 +90,8 @@ export interface QueryEnvironment
     | 'maxImportBytes'
     | 'liveMaxStreams'
     | 'liveMaxTokenStreams'
+    | 'webhookPrivateNetworks'
+    | 'tls'
   >;
   readonly store: WritableStore;
   readonly events: RecordEvents & Mails;
@@ -93,6 +103,9 @@ export interface QueryEnvironment
   readonly reservations: UniqueReservations;
   readonly usage: Pick<UsageCounts, 'add' | 'of'>;
   readonly files: StoredFiles;
+  /** Of this server, for browsers, without trailing slash. */
+  readonly baseUrl: () => string;
+  readonly uses: SingleUses;
 }
 
 function operationNamed(name: string): Operation {
@@ -165,7 +178,9 @@ export function queryParts(environment: QueryEnvironment): {
     mostBytes: config.maxImportBytes,
     largestRecord: config.maxRecordBytes,
   });
+  const { oidc, oidcSettings } = oidcParts(environment, keys);
   const parts: QueryParts = {
+    oidc,
     spaces,
     authorize,
     bind: boundSpaces.bind,
@@ -190,13 +205,47 @@ export function queryParts(environment: QueryEnvironment): {
   const liveOperation = describeOperation(operationNamed('liveAddress'), anySpace(scopes));
   const routes = [
     ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
-    ...projectRoutes({ ...dropping, authenticate, boundSpaces, reader }),
+    ...projectRoutes({ ...dropping, authenticate, boundSpaces, reader, oidcSettings }),
+    ...oidcRoutes(oidc),
     liveRoute({ ...liveFinds, addresses }, liveOperation),
     ...jobRoutes({ authenticate, imports }),
     ...usageRoutes({ authenticate, usage }),
     ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
   return { routes, imports, tables, live, remove: removeRecords({ ...dropping, imports }) };
+}
+
+/** Logins by OpenID Connect, and their settings. */
+function oidcParts(
+  { catalogue, config, database, store, uses, baseUrl, now, log }: QueryEnvironment,
+  keys: ReturnType<typeof createStoredKeys>,
+) {
+  const sealed = new SealedTexts((purpose) => createKeyedHash(keys, purpose)(''));
+  const oidcSettings = new OidcSettingsTable({ db: store.db, database, sealed });
+  const oidc = new OidcLogins({
+    ...{ catalogue, settings: oidcSettings, sealed, uses, baseUrl, now, log },
+    clients: new OidcClients(createGuardedFetch(createFindAddress(config.webhookPrivateNetworks))),
+    cookie: createHostCookie({
+      name: 'sluice_oidc',
+      lifetime: loginLifetime,
+      tls: config.tls !== undefined,
+    }),
+  });
+  return { oidc, oidcSettings };
+}
+
+/** The steps that a browser opens. They need no token, and are no part of the description of the API. */
+function oidcRoutes(oidc: OidcLogins): Route[] {
+  return [
+    {
+      ...{ operation: 'openOidcLogin', method: 'GET', path: startPath, withoutCors: true },
+      handler: (request) => oidc.open(request),
+    },
+    {
+      ...{ operation: 'finishOidcLogin', method: 'GET', path: callbackPath, withoutCors: true },
+      handler: (request) => oidc.callback(request),
+    },
+  ];
 }
 
 /** The parts that writes need: reads of records, spaces, and who may do what in them. */

@@ -1,5 +1,6 @@
 import { createHasher } from '#auth/hasher.ts';
 import { openLoginThrottle } from '#auth/open-login-throttle.ts';
+import { openSingleUses } from '#auth/single-uses.ts';
 import type { Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { openObjectStore } from '#objects/open-object-store.ts';
@@ -35,9 +36,10 @@ ${curl} -H 'structure: ${JSON.stringify(exampleStructure)}' '${baseUrl}/demo/peo
 /** The query service on the stores of its process. @param openEvents opens the receiver of writes */
 export const queryService =
   (openEvents: OpenEvents): ServiceFactory =>
-  async (services) => {
+  async (services, baseUrl) => {
     const { log } = services;
-    const environment = await openEnvironment(services, openEvents);
+    const opened = await openEnvironment(services, openEvents);
+    const environment = { ...opened, baseUrl };
     const { catalogue, store, reservations, events, files } = environment;
     const closing = new AbortController();
     let sweeping: NodeJS.Timeout | undefined;
@@ -110,6 +112,7 @@ async function openEnvironment(services: ProcessServices, openEvents: OpenEvents
     throttle,
     hasher: createHasher(),
     now: Date.now,
+    uses: openSingleUses(services.redis),
   };
 }
 

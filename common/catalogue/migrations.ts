@@ -4,6 +4,7 @@ import { fileTables } from './migrations/file-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
 import { memberTables } from './migrations/member-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
+import { oidcTables } from './migrations/oidc-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   wholeSlots,
   fileOwners,
   memberTables,
+  oidcTables,
 ];

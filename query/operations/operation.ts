@@ -17,6 +17,7 @@ import type { RequestConditions } from '../input/request-conditions.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { LiveAddresses } from '../live/live-addresses.ts';
+import type { OidcLogins } from '../login/oidc-logins.ts';
 import type { SignUps } from '../login/sign-ups.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
 import type { Authorize, BindSpace } from '../space/open-space.ts';
@@ -47,6 +48,7 @@ export interface QueryParts {
     requested: () => RequestConditions | Promise<RequestConditions>,
   ) => Promise<HttpResponse>;
   readonly addresses: LiveAddresses;
+  readonly oidc: OidcLogins;
   /** The OpenAPI document of a space with this structure. */
   readonly describeSpace: (structure: Structure) => JsonObject;
 }

@@ -40,12 +40,14 @@ import type { SpaceRulesParts } from '../login/space-rules.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { fileRuleOperations } from './file-rule-routes.ts';
+import { type OidcRouteParts, oidcOperations } from './oidc-routes.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
 import { spaceJson, structureJson } from './space-json.ts';
 
 type ProjectRouteParts = DropParts &
   SpaceRulesParts &
-  FileRulesParts & { readonly authenticate: Authenticate };
+  FileRulesParts &
+  OidcRouteParts & { readonly authenticate: Authenticate };
 type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
 
 /** Routes by which an account lists and drops its projects and record spaces. */
@@ -213,6 +215,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     },
   },
   ...ruleOperations,
+  ...oidcOperations,
   ...fileRuleOperations,
 ];
 

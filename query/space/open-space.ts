@@ -62,7 +62,7 @@ export type OpenSpace = (
 ) => RecordSpace | Promise<RecordSpace>;
 
 /** Operations that need no login, and write a user. */
-const stepsToLogin: readonly string[] = ['signUp', 'verifyEmail', 'resetPassword'];
+const stepsToLogin: readonly string[] = ['signUp', 'verifyEmail', 'resetPassword', 'oidcLogin'];
 
 /** Whether an operation writes records that the rules of a structure must hold for. An import writes after its request. */
 export function storesRecords({ family, name }: OperationIdentity): boolean {
@@ -175,11 +175,11 @@ export function createOpenSpace(deps: {
 function openBound(
   bind: BindSpace,
   principal: Principal,
-  [request]: Parameters<OpenSpace>,
+  [request, { name }]: Parameters<OpenSpace>,
   find: () => RecordSpace | Promise<RecordSpace>,
 ): RecordSpace | Promise<RecordSpace> {
   // logins, and the steps before them, which check themselves who it is
-  const isLogin = request.needs?.touches === 'named space';
+  const isLogin = request.needs?.touches === 'named space' || name === 'oidcStart';
   const operation = isLogin ? 'login' : (request.needs?.grant as Family);
   const count = principal.admit;
   let isCounted = false;

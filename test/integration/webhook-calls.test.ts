@@ -342,6 +342,8 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ];
     },
   },
+  // it needs a provider, and inserts like insertOne (oidc-login.test.ts)
+  oidcLogin: {},
   sendOtp: {},
   sendPushNotifications: {},
 };

@@ -83,7 +83,7 @@ export class Contract {
   #difference(answer: SeenAnswer): string | null {
     const { method, path, status } = answer;
     // for pages of the dashboard alone
-    if (path.startsWith('/_console_')) return null;
+    if (/^\/_(?:console|oidc)_/.test(path)) return null;
     let route: Route;
     try {
       if (method === 'OPTIONS') return this.#options(answer);

@@ -40,6 +40,8 @@ export const queryConfig: QueryEnvironment['config'] = {
   mailsPerHour: 1000,
   loginTokenSecret: undefined,
   loginTokenTtl: 36 * 3_600_000,
+  webhookPrivateNetworks: undefined,
+  tls: undefined,
 };
 
 /** The table of the query service. Nothing of it can be called, but for authentication. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { assertGranted, type Principal } from '#auth/authenticate.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
+import { OwnUses } from '#auth/single-uses.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
@@ -227,6 +228,8 @@ export async function openQueryHarness(
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
         now: options.now ?? Date.now,
         usage: new UsageCounts({ db, database: testDatabase, log }),
+        uses: new OwnUses(),
+        baseUrl: () => 'http://127.0.0.1:8080',
       }),
       ...webhookRoutes({ webhooks: events, authenticate }),
     ]);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
+import { OwnUses } from '#auth/single-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
@@ -131,6 +132,8 @@ export async function serveEverything(options: {
       metrics: unmeasured,
       throttle: new LoginThrottle(),
       reservations: createLocalReservations(),
+      uses: new OwnUses(),
+      baseUrl: () => 'http://127.0.0.1:8080',
       now: Date.now,
       invalidation: unannounced,
       freshness: freshnessOf(records, unannounced),

@@ -88,6 +88,7 @@ const keepers: readonly (readonly [RegExp, string])[] = [
   [/^ioredis$/, 'common/coordination/redis/'],
   [/^@aws-sdk\//, 'common/objects/s3/'],
   [/^nodemailer/, 'events/'],
+  [/^openid-client$/, 'common/auth/'],
 ];
 
 interface Import {

@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import t from 'tap';
-import { type Address, createFindAddress } from '#events/network-guard.ts';
+import { type Address, createFindAddress } from '#kernel/http-client/network-guard.ts';
 
 const address = (text: string): Address => ({ address: text, family: text.includes(':') ? 6 : 4 });
 const resolving =

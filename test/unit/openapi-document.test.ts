@@ -37,7 +37,7 @@ for (const [name, services] of Object.entries(processes)) {
         .map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
         .filter((line) => !line.startsWith('HEAD'));
       const served = routes
-        .filter(({ path }) => !path.startsWith('/_console_'))
+        .filter(({ path }) => !isOfBrowsers(path))
         .map(({ method, path }) => `${method} ${path}`);
       t.strictSame(described.sort(), served.sort());
       const ids = operationsOf(document).map(({ operation }) => operation.operationId);
@@ -46,12 +46,17 @@ for (const [name, services] of Object.entries(processes)) {
   }
 }
 
+/** Whether only pages of ours and redirects lead to a path. */
+function isOfBrowsers(path: string): boolean {
+  return /^\/_(?:console|oidc)_/.test(path);
+}
+
 t.test('every route has the name of an operation, by which it is measured, logged and traced', async (t) => {
   const routes = processRoutes(processes.both);
   t.ok(routes.length > 20);
   for (const { method, path, operation, api } of routes) {
     t.match(operation, /^[a-zA-Z]+$/, `${method} ${path}`);
-    t.equal(api === undefined, path.startsWith('/_console_'), `${method} ${path} is described`);
+    t.equal(api === undefined, isOfBrowsers(path), `${method} ${path} is described`);
   }
 });
 

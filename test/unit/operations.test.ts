@@ -23,6 +23,8 @@ t.test('families', async (t) => {
       'resetPassword',
       'refreshLogin',
       'logout',
+      'oidcStart',
+      'oidcLogin',
       'sendOtp',
       'sendPushNotifications',
       'setStructure',

@@ -1,8 +1,8 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { FairShare } from '#kernel/limits/fair-share.ts';
+import { FairShare } from '../limits/fair-share.ts';
 
-/** Networks closed to webhooks: local and private ones, and those that embed their addresses. */
+/** Networks closed to addresses that accounts choose: local and private ones, and those that embed their addresses. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -38,7 +38,7 @@ export type FindAddress = (host: string) => Promise<Address>;
 
 export class ClosedNetworkError extends Error {}
 
-/** @param allowed networks that webhooks may reach although they are private; undefined: none */
+/** @param allowed networks that may be reached although they are private; undefined: none */
 export function createFindAddress(allowed: BlockList | undefined, resolve = resolveAll): FindAddress {
   const refused = new BlockList();
   for (const [network, prefix, family] of closed) refused.addSubnet(network, prefix, family);
