@@ -1,13 +1,15 @@
 import { createStoredKeys } from '#auth/signing-keys.ts';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
-import { isStoredName } from '#objects/file-key.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
+import { UsedFiles } from './access/used-files.ts';
 import type { CloudFile } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
@@ -55,9 +57,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
-  projects.askForFiles(filesOf(cloudFiles));
   const { memory, downloads } = openLimits(services, largestPart);
   const quota = openQuota(config, { cloudFiles, states });
+  const uses = new FileUses({ db, database });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota, log });
+  projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const { locks, leases, linkUses } = openCoordination(services);
   const keys = createStoredKeys({ db, database });
   const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;
@@ -111,6 +115,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       smallFiles,
       maxUploadBytes: config.maxUploadBytes,
       quota,
+      used,
       resumable,
       usage,
       fileLinks: config.fileLinks,
@@ -125,6 +130,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     examples: gatewayExamples,
     started() {
       janitor.start();
+      used.start();
       void storeCheck.run();
     },
     commands: { janitor: janitorCommand(janitor) },
@@ -135,6 +141,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       }
       await resumable.close(takeBackTimeout);
       await janitor.close();
+      await used.close();
       await digests.close();
       await closeRows();
       memory.close();
@@ -145,8 +152,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
 };
 
 /** The files of a project, with those in the write-ahead log. */
-function filesOf(cloudFiles: CloudFiles): ProjectFiles {
+function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFiles {
   return {
+    deleteCondemned,
     newest: ({ ownerId, slug }, limit, signal) =>
       cloudFiles.list({ ownerId, projectSlug: slug, limit }, signal),
     async named({ ownerId, slug }, names, signal) {

@@ -6,6 +6,7 @@ import { SealedTexts } from '#auth/sealed-texts.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { SingleUses } from '#auth/single-uses.ts';
 import type { RemovePart } from '#catalogue/account-removals.ts';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import type { Config } from '#kernel/config/read-config.ts';
@@ -21,6 +22,7 @@ import { Candidates } from '#records/candidates.ts';
 import { HashChecks, type Throttle } from '#records/hash-checks.ts';
 import { RecordChanges } from '#records/record-changes.ts';
 import { RecordExports } from '#records/record-exports.ts';
+import type { RecordFiles } from '#records/record-files.ts';
 import { RecordInserts } from '#records/record-inserts.ts';
 import { quotaWrites, RecordQuota } from '#records/record-quota.ts';
 import { RecordReader } from '#records/record-reader.ts';
@@ -29,6 +31,9 @@ import type { WritableStore } from '#records/store/record-store.ts';
 import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { createHostCookie } from '#server/http/host-cookie.ts';
 import type { Route } from '#server/http/http-types.ts';
+import { FileSweep } from './file-fields/file-sweep.ts';
+import { NamedFiles } from './file-fields/named-files.ts';
+import { OpenUses } from './file-fields/open-uses.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { FileTables } from './files/file-tables.ts';
 import { Imports } from './imports/jobs/imports.ts';
@@ -108,6 +113,12 @@ export interface QueryEnvironment
   readonly uses: SingleUses;
 }
 
+/** Uses of files by records, and what works them off. */
+export interface FileFields {
+  readonly named: NamedFiles;
+  readonly sweep: FileSweep;
+}
+
 function operationNamed(name: string): Operation {
   return operations.find((operation) => operation.name === name) as Operation;
 }
@@ -123,6 +134,7 @@ export function queryParts(environment: QueryEnvironment): {
   readonly imports: Imports;
   readonly tables: FileTables;
   readonly live: LiveStreams;
+  readonly fileFields: FileFields;
   /** Removes what is here of a deleted account. */
   readonly remove: RemovePart;
 } {
@@ -132,7 +144,9 @@ export function queryParts(environment: QueryEnvironment): {
   const { structures, newId, inFlight, keys, loginTokens, candidates, reader, exports } = reading;
   const { spaces, authorize, boundSpaces, quota } = reading;
   fileSenders.askForUsers(boundSpaces.hasUser);
-  const { records, changes, signUps } = writingParts(environment, reading);
+  const fileFields = openFileFields(environment, reading);
+  const recordFiles = fileFields.named;
+  const { records, changes, signUps } = writingParts(environment, reading, recordFiles);
   const opening = {
     store,
     authenticate,
@@ -142,6 +156,7 @@ export function queryParts(environment: QueryEnvironment): {
     spaces,
     catalogue,
     writes: inFlight,
+    recordFiles,
     clear: operationNamed('clear'),
     allowClear: config.allowClearAllSpaces,
   };
@@ -164,6 +179,7 @@ export function queryParts(environment: QueryEnvironment): {
     reader,
     records,
     changes,
+    recordFiles,
     spaces,
     writes: inFlight,
     structures,
@@ -189,6 +205,7 @@ export function queryParts(environment: QueryEnvironment): {
     exports,
     records,
     changes,
+    recordFiles,
     imports,
     files,
     structures,
@@ -200,7 +217,7 @@ export function queryParts(environment: QueryEnvironment): {
     addresses,
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };
-  const dropping = { store, catalogue, projects, spaces, writes: inFlight, log };
+  const dropping = { store, catalogue, projects, spaces, writes: inFlight, recordFiles, log };
   const tables = new FileTables({ files, limits: config.readLimits, log });
   const liveOperation = describeOperation(operationNamed('liveAddress'), anySpace(scopes));
   const routes = [
@@ -212,7 +229,19 @@ export function queryParts(environment: QueryEnvironment): {
     ...usageRoutes({ authenticate, usage }),
     ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
-  return { routes, imports, tables, live, remove: removeRecords({ ...dropping, imports }) };
+  return { routes, imports, tables, live, fileFields, remove: removeRecords({ ...dropping, imports }) };
+}
+
+/** What FILE fields need. */
+function openFileFields(
+  { store, database, projects, log }: QueryEnvironment,
+  { spaces }: Pick<ReturnType<typeof readingParts>, 'spaces'>,
+): FileFields {
+  const uses = new FileUses({ db: store.db, database });
+  const open = new OpenUses();
+  const deleteCondemned = (): void => projects.files.deleteCondemned?.();
+  const sweep = new FileSweep({ uses, store, spaces, open, deleteCondemned, log });
+  return { named: new NamedFiles({ uses, projects, open, sweep, log }), sweep };
 }
 
 /** Logins by OpenID Connect, and their settings. */
@@ -280,6 +309,7 @@ function readingParts(environment: QueryEnvironment) {
     invalidation: environment.invalidation,
     freshness: environment.freshness,
     metrics,
+    fileLinks: environment.fileLinks,
   });
   const authorize = createAuthorize({ loginTokens, store, spaces });
   const boundSpaces = new BoundSpaces({ loginTokens, store, reader, spaces, now: environment.now });
@@ -301,14 +331,18 @@ function readingParts(environment: QueryEnvironment) {
 }
 
 /** What writes records of requests. Neither goes past the quota and the webhooks. */
-function writingParts(environment: QueryEnvironment, reading: ReturnType<typeof readingParts>) {
+function writingParts(
+  environment: QueryEnvironment,
+  reading: ReturnType<typeof readingParts>,
+  files: RecordFiles,
+) {
   const { store, events, hasher, reservations, now } = environment;
   const { reader, spaces, quota, newId } = reading;
   const counted = quota === null ? store : quotaWrites(store, quota);
   // a write that is not acknowledged calls no webhook
   const writes = new AnnouncedWrites(store.singleWriter ? counted : currentWrites(counted, spaces), events);
-  const records = new RecordInserts({ store, reader, hasher, reservations, writes, newId, now });
-  const changes = new RecordChanges({ store, hasher, reservations, writes });
+  const records = new RecordInserts({ store, reader, hasher, reservations, writes, files, newId, now });
+  const changes = new RecordChanges({ store, hasher, reservations, writes, files });
   return { records, changes, signUps: openSignUps(environment, reading, { records, changes }) };
 }
 

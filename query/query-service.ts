@@ -11,6 +11,7 @@ import type { WritableStore } from '#records/store/record-store.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
 import { createLocalReservations, type UniqueReservations } from '#records/unique/unique-reservations.ts';
+import { fileLinks } from './file-fields/file-links.ts';
 import { StoredFiles } from './imports/jobs/stored-files.ts';
 import { queryParts } from './query-parts.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -38,12 +39,12 @@ export const queryService =
   (openEvents: OpenEvents): ServiceFactory =>
   async (services, baseUrl) => {
     const { log } = services;
-    const opened = await openEnvironment(services, openEvents);
+    const opened = await openEnvironment(services, openEvents, baseUrl);
     const environment = { ...opened, baseUrl };
     const { catalogue, store, reservations, events, files } = environment;
     const closing = new AbortController();
     let sweeping: NodeJS.Timeout | undefined;
-    const { routes, imports, tables, live, remove } = queryParts(environment);
+    const { routes, imports, tables, live, fileFields, remove } = queryParts(environment);
     services.removals.add('records', remove);
     await imports.open();
     return {
@@ -56,6 +57,7 @@ export const queryService =
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
         sweeping = setInterval(() => void sweep(), sweepEvery).unref();
         imports.started();
+        fileFields.sweep.start();
         void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);
       },
       draining: () => live.drain(),
@@ -65,6 +67,7 @@ export const queryService =
         closing.abort(new Error('the server stops'));
         await live.close();
         await imports.close();
+        await fileFields.sweep.close();
         await tables.close();
         await files.close();
         await events.close();
@@ -76,7 +79,7 @@ export const queryService =
   };
 
 /** Opens the stores of the service, most of which it closes again. */
-async function openEnvironment(services: ProcessServices, openEvents: OpenEvents) {
+async function openEnvironment(services: ProcessServices, openEvents: OpenEvents, baseUrl: () => string) {
   const { redis, log, config } = services;
   if (redis === undefined && config.clickhouse !== undefined) {
     log.warn('without REDIS_URL, values of unique fields are kept apart within this process only');
@@ -107,6 +110,7 @@ async function openEnvironment(services: ProcessServices, openEvents: OpenEvents
     catalogue,
     freshness: freshnessOf(store, services.invalidation),
     files,
+    fileLinks: await fileLinks({ config, baseUrl, deploymentId: services.deployment.id }),
     events,
     reservations,
     throttle,

@@ -1,6 +1,7 @@
 import type { Migration } from './migrate.ts';
 import { fileOwners } from './migrations/file-owners.ts';
 import { fileTables } from './migrations/file-tables.ts';
+import { fileUseTables } from './migrations/file-use-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
 import { memberTables } from './migrations/member-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
@@ -44,6 +45,7 @@ export const migrations: readonly Migration[] = [
   syncedMerges(durableTables),
   wholeSlots,
   fileOwners,
+  fileUseTables,
   memberTables,
   oidcTables,
 ];

@@ -12,6 +12,8 @@ export interface ProjectFiles {
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
   /** The files among the names. */
   named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly RuledFile[]>;
+  /** Deletes files that no record names any more, soon (file-uses/). Absent: another process does it, within minutes. */
+  readonly deleteCondemned?: () => void;
 }
 
 interface Row extends Omit<RuledFile, 'createdAt' | 'owner'> {

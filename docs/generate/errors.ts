@@ -51,6 +51,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   methodNotAllowed: catalogue.methodNotAllowed('PUT', ['GET', 'POST']),
   requestTimeout: catalogue.requestTimeout('The request body stalled for 60000 ms'),
   projectHasFiles: catalogue.projectHasFiles('shop'),
+  fileInUse: catalogue.fileInUse(),
   uploadConflict: catalogue.uploadConflict('The upload has 5242880 bytes, not 0'),
   uploadExpired: catalogue.uploadExpired(),
   finalUpload: catalogue.finalUpload(),

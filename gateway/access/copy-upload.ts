@@ -1,7 +1,7 @@
 import { assertBackup } from '#auth/authenticate.ts';
 import { invalidOptions, linkRefused, notAllowed, uploadConflict } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { isStoredName } from '#objects/file-key.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { queryParameter } from '#server/openapi/api-operation.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';

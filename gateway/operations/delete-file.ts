@@ -1,11 +1,13 @@
 import type { Authenticate } from '#auth/authenticate.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import { isStoredName } from '#objects/file-key.ts';
+import { fileInUse } from '#kernel/errors/catalogue.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { accountErrors, noStore } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { Quota } from '../access/storage-quota.ts';
+import type { UsedFiles } from '../access/used-files.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { assertPreconditions, validatorsOf } from '../download/conditional.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
@@ -16,6 +18,7 @@ export interface DeleteFileDeps {
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
   readonly store: Pick<ObjectStore, 'delete' | 'deleteAll'>;
   readonly quota: Pick<Quota, 'freed'>;
+  readonly used: Pick<UsedFiles, 'hold'>;
 }
 
 /** Time limit of a deletion in the stores. Milliseconds. */
@@ -23,12 +26,13 @@ export const deletionDeadline = 30_000;
 
 export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete a file',
-  description: 'Deletes the bytes and the metadata of the file. Copies in caches and CDNs stay.',
+  description:
+    'Deletes the bytes and the metadata of the file. Copies in caches and CDNs stay. A file that a record names goes with the record.',
   access: 'token',
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   pathParameters: fileName,
   answers: { 204: { description: 'The file is deleted', headers: noStore } },
-  errors: [...accountErrors, 'not_found', 'precondition_failed', 'unavailable'],
+  errors: [...accountErrors, 'not_found', 'file_in_use', 'precondition_failed', 'unavailable'],
   sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
   handler: deleteFileOperation,
 };
@@ -39,7 +43,7 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  * is recent. The other order would leave an object without a row, and the janitor would restore the file. For the same
  * reason the janitor looks up rows before objects: it never mistakes a deletion under way for a missing row.
  */
-function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+function deleteFileOperation({ authenticate, cloudFiles, store, quota, used }: DeleteFileDeps): Handler {
   return async (request) => {
     const { userId, bound } = await authenticate(request);
     // what is deleted has to be readable, too
@@ -51,7 +55,14 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteF
     assertPreconditions((name) => request.header(name), validatorsOf(file));
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
-    await store.delete(file.objectKey, signal);
+    const held = await used.hold({ ownerId: userId, slug: project as string }, [name], signal);
+    if (held.inUse.has(name)) throw fileInUse();
+    try {
+      await store.delete(file.objectKey, signal);
+    } catch (error) {
+      await held.release([name]).catch(() => {});
+      throw error;
+    }
     // another process may have removed the row meanwhile
     if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
     quota.freed(userId);

@@ -1,7 +1,7 @@
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { fileInUse, invalidBody } from '#kernel/errors/catalogue.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
-import { isStoredName } from '#objects/file-key.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readJson } from '#server/http/read-json.ts';
@@ -17,7 +17,7 @@ const maxBodyBytes = 1_000_000;
 
 interface Failure {
   readonly name: string;
-  readonly code: 'not_found' | 'unavailable';
+  readonly code: 'not_found' | 'file_in_use' | 'unavailable';
   readonly message: string;
 }
 
@@ -29,7 +29,7 @@ const deletions = named(
       type: 'array',
       items: exactObject({
         name: string,
-        code: { type: 'string', enum: ['not_found', 'unavailable'] },
+        code: { type: 'string', enum: ['not_found', 'file_in_use', 'unavailable'] },
         message: string,
       }),
       description: 'Files that were not deleted',
@@ -70,7 +70,7 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 };
 
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
-function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
+function deleteFilesOperation({ authenticate, cloudFiles, store, quota, used }: DeleteFileDeps): Handler {
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId, bound } = await authenticate(request);
@@ -81,13 +81,17 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: Delete
       failed.push({ name, code: 'not_found', message: 'There is no such file' });
     };
     const find = (name: string) => (isStoredName(name) ? cloudFiles.findByName(name, request.signal) : null);
-    const files: CloudFile[] = [];
+    const found: CloudFile[] = [];
     for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
-      if (file?.projectSlug === project && file.ownerId === userId && mayDelete(file)) files.push(file);
+      if (file?.projectSlug === project && file.ownerId === userId && mayDelete(file)) found.push(file);
       else missing(names[index] as string);
     }
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
+    const place = { ownerId: userId, slug: project };
+    const held = await used.hold(place, namesOf(found), signal);
+    const files = found.filter(({ name }) => !held.inUse.has(name));
+    for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
     const left = new Set(
       await store.deleteAll(
         files.map(({ objectKey }) => objectKey),
@@ -105,9 +109,14 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: Delete
       await Promise.all(files.map(remove));
     } finally {
       quota.freed(userId);
+      await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
     }
     return noStoreJson({ deleted, failed });
   };
+}
+
+function namesOf(files: readonly CloudFile[]): readonly string[] {
+  return files.map(({ name }) => name);
 }
 
 function readNames(body: unknown): readonly string[] {

@@ -1,8 +1,8 @@
 import type { Authenticate } from '#auth/authenticate.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { dateTime, exactObject, named } from '#kernel/json/schema.ts';
-import { isStoredName } from '#objects/file-key.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readJson } from '#server/http/read-json.ts';

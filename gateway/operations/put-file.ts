@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
-import { isStoredName } from '#objects/file-key.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';

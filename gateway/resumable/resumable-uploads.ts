@@ -9,9 +9,10 @@ import {
   uploadConflict,
   uploadExpired,
 } from '#kernel/errors/catalogue.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
-import { isStoredName, readFileKey } from '#objects/file-key.ts';
+import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';

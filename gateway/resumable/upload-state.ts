@@ -1,5 +1,5 @@
 import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
-import { isStoredName } from '#objects/file-key.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { WrittenBytes } from '#objects/object-store.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 

@@ -4,6 +4,7 @@ import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Candidates } from '#records/candidates.ts';
 import type { RecordChanges } from '#records/record-changes.ts';
 import type { RecordExports } from '#records/record-exports.ts';
+import type { RecordFiles } from '#records/record-files.ts';
 import type { RecordInserts } from '#records/record-inserts.ts';
 import type { RecordReader } from '#records/record-reader.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
@@ -26,6 +27,7 @@ import type { Timing } from './timing.ts';
 
 /** Dependencies of operations. */
 export interface QueryParts {
+  readonly recordFiles: RecordFiles;
   readonly spaces: Spaces;
   readonly authorize: Authorize;
   readonly bind: BindSpace;

@@ -1,15 +1,17 @@
 import type { Project, Projects } from '#catalogue/projects.ts';
 import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { RecordFiles } from '#records/record-files.ts';
 import { type CatalogueEntry, droppedVersion } from '../space/catalogue-entry.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
-import { clearMoved, clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
+import { clearMoved, clearSlot, deleteDropped, droppingAll, type RemovalParts } from '../space/removals.ts';
 import type { Spaces } from '../space/spaces.ts';
 
 export interface DropParts extends RemovalParts {
   readonly writes: InFlightWrites;
   readonly spaces: Spaces;
   readonly projects: Projects;
+  readonly recordFiles: RecordFiles;
 }
 
 /** Milliseconds for a drop. It has its own deadline, so a client that disconnects does not interrupt it. */
@@ -29,11 +31,25 @@ export async function dropSpace(
   { id, slug }: { readonly id: string; readonly slug: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const entry = await deps.spaces.drop(id, signal);
-  if (entry === null) throw recordSpaceNotFound(slug, '');
-  const own = AbortSignal.timeout(dropLimit);
-  await deps.spaces.untilHeard(own);
-  await deleteRecords(deps, entry, own);
+  const drop = async (): Promise<void> => {
+    const entry = await deps.spaces.drop(id, signal);
+    if (entry === null) throw recordSpaceNotFound(slug, '');
+    const own = AbortSignal.timeout(dropLimit);
+    await deps.spaces.untilHeard(own);
+    await deleteRecords(deps, entry, own);
+  };
+  await droppingFiles(deps, id, drop, signal);
+}
+
+/** Does work after which a space may name fewer files. */
+async function droppingFiles<Result>(
+  { spaces, recordFiles }: DropParts,
+  id: string,
+  work: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const space = await spaces.find(id, signal);
+  return space === null ? work() : droppingAll(recordFiles, space, work, signal);
 }
 
 /**
@@ -45,10 +61,13 @@ export async function dropField(
   { id, field }: { readonly id: string; readonly field: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const dropped = await deps.spaces.dropField(id, field, signal);
-  if (dropped === null) throw notFound('There is no such field');
-  await deps.spaces.untilHeard(AbortSignal.timeout(dropLimit));
-  void clearSlot(deps, dropped);
+  const drop = async (): Promise<void> => {
+    const dropped = await deps.spaces.dropField(id, field, signal);
+    if (dropped === null) throw notFound('There is no such field');
+    await deps.spaces.untilHeard(AbortSignal.timeout(dropLimit));
+    void clearSlot(deps, dropped);
+  };
+  await droppingFiles(deps, id, drop, signal);
 }
 
 /** Drops all spaces of a project, and the project. Throws 409 while it has files. */
@@ -66,7 +85,7 @@ export async function dropProject(
     if (left.length === 0) break;
     const entries: CatalogueEntry[] = [];
     await forEachAtOnce(left, spacesAtOnce, async ({ id }) => {
-      const entry = await spaces.drop(id, signal);
+      const entry = await droppingFiles(deps, id, () => spaces.drop(id, signal), signal);
       if (entry !== null) entries.push(entry);
     });
     await spaces.untilHeard(signal);

@@ -1,14 +1,17 @@
 import type { Hasher } from '#auth/hasher.ts';
+import type { WritePermit } from '#engine/write-permit.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
+import { fileFieldsOf, hasFiles } from './file-fields.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
 import { loginSlot, loginStateOf, newLoginState } from './login-state.ts';
 import { mayChange } from './may-change.ts';
+import { bothPermits, type FoundFiles, type RecordFiles } from './record-files.ts';
 import { withHashes } from './record-inserts.ts';
 import { assertWritable } from './ruled.ts';
 import { storedJson } from './sql/record-row.ts';
@@ -24,6 +27,8 @@ import type {
 import { isIncrement } from './structure/increment.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import { typeEntry } from './types/field-types.ts';
+import { fileSlot, fileText } from './types/file.ts';
 import { recordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
@@ -48,6 +53,7 @@ interface UpdateTarget {
 const countedAtOnce = 1000;
 const { signal: never } = new AbortController();
 const nobody: RecordEvents = { async publish() {} };
+const noFiles: FoundFiles = { texts: new Map(), owned: new Set() };
 /** Milliseconds that a change waits for other processes before it goes ahead without them. */
 const patience = 2000;
 
@@ -56,6 +62,7 @@ interface RecordChangesParts {
   readonly hasher: Hasher;
   readonly reservations: UniqueReservations;
   readonly writes: RecordWrites;
+  readonly files: RecordFiles;
 }
 
 /** Changes stored records. Changes of the same record are made one after another. */
@@ -84,7 +91,8 @@ export class RecordChanges {
     assertWritable(space, [...changes.keys()]);
     const values = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [values], signal);
-    const assignments = await this.#assignments(space, changes, values, signal);
+    const files = await this.#filesOf(space, changes, values, signal);
+    const assignments = await this.#assignments(space, changes, { values, files }, signal);
     const { id, events } = target;
     const step = { id, assignments };
     const stillWanted =
@@ -103,7 +111,12 @@ export class RecordChanges {
       try {
         const permit = reservation?.permit ?? null;
         for (const { hash } of unique.values()) store.keys.add(space.id, hash);
-        const outcome = await this.#commit({ space, steps: [step], signal, permit, events });
+        const work = (uses: WritePermit | null) =>
+          this.#commit({ space, steps: [step], signal, permit: bothPermits(permit, uses), events });
+        const outcome =
+          files === null
+            ? await work(null)
+            : await this.#withFiles(space, { ids: [id], values, files }, work, signal);
         if (outcome.row !== null) stored = unique.keys();
         return outcome;
       } finally {
@@ -118,9 +131,13 @@ export class RecordChanges {
   async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
     const change = async (): Promise<Outcome> => {
       const ids = await mayChange(this.#parts.store, space, [id], null, signal);
-      return ids.length === 0
-        ? untouched
-        : this.#commit({ space, steps: [{ id, assignments: null }], signal });
+      if (ids.length === 0) return untouched;
+      const dropped = hasFiles(space.stored) ? await this.#parts.files.drop(space, ids, signal) : null;
+      try {
+        return await this.#commit({ space, steps: [{ id, assignments: null }], signal });
+      } finally {
+        dropped?.();
+      }
     };
     const work = () => this.#exclusive(space, [id], change, signal);
     return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
@@ -138,15 +155,19 @@ export class RecordChanges {
     signal: AbortSignal,
   ): Promise<readonly StoredRow[]> {
     if (changes !== null) assertWritable(space, [...changes.keys()]);
+    const values = changes === null ? null : valuesSet(changes, space.structure);
+    const files = values && (await this.#filesOf(space, changes as Changes, values, signal));
     const assignments =
-      changes === null
-        ? null
-        : await this.#assignments(space, changes, valuesSet(changes, space.structure), signal);
+      values && (await this.#assignments(space, changes as Changes, { values, files }, signal));
     const change = async (found: readonly string[]): Promise<ChangeOutcome> => {
       const ids = await mayChange(this.#parts.store, space, found, assignments, signal);
       if (ids.length === 0) return { rows: [], invalidated: null };
       const steps = ids.map((id) => ({ id, assignments }));
-      return this.#parts.writes.change({ space, steps, signal });
+      const make = (permit: WritePermit | null) =>
+        this.#parts.writes.change({ space, steps, signal, permit });
+      if (values !== null && files === null) return make(null);
+      if (values === null && !hasFiles(space.stored)) return make(null);
+      return this.#withFiles(space, { ids, values, files }, make, signal);
     };
     const work = async (): Promise<ChangeOutcome> => {
       signal.throwIfAborted();
@@ -181,11 +202,53 @@ export class RecordChanges {
   async #assignments(
     space: RecordSpace,
     changes: Changes,
-    values: RecordValues,
+    { values, files }: { readonly values: RecordValues; readonly files: FoundFiles | null },
     signal: AbortSignal,
   ): Promise<readonly Assignment[]> {
     const [hashed] = await withHashes(this.#parts.hasher, space, [values], signal);
-    return assignmentsOf(space, changes, hashed as RecordValues);
+    return assignmentsOf(space, changes, hashed as RecordValues, files?.texts);
+  }
+
+  /** The files that the changes name; null: they change no field with files. */
+  async #filesOf(
+    space: RecordSpace,
+    changes: Changes,
+    values: RecordValues,
+    signal: AbortSignal,
+  ): Promise<FoundFiles | null> {
+    if (!fileFieldsOf(space.structure).some(({ field }) => changes.has(field))) return null;
+    return (await this.#parts.files.find(space, [values], signal)) ?? noFiles;
+  }
+
+  /** Makes a change of records that name, or named, files. */
+  async #withFiles<Outcome extends Pick<ChangeOutcome, 'invalidated'>>(
+    space: RecordSpace,
+    {
+      ids,
+      values,
+      files,
+    }: {
+      readonly ids: readonly string[];
+      /** Null: the records are removed. */
+      readonly values: RecordValues | null;
+      readonly files: FoundFiles | null;
+    },
+    make: (permit: WritePermit | null) => Promise<Outcome>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const dropped = await this.#parts.files.drop(space, ids, signal);
+    try {
+      if (values === null || files === null || files.texts.size === 0) return await make(null);
+      const named = ids.map((id) => ({ id, values }));
+      const uses = await this.#parts.files.begin(space, named, files, signal);
+      try {
+        return await make(uses.permit);
+      } finally {
+        uses.end('maybe');
+      }
+    } finally {
+      dropped();
+    }
   }
 
   async #commit(change: RecordChange): Promise<Outcome> {
@@ -286,11 +349,20 @@ export function assignmentsOf(
   { structure }: RecordSpace,
   changes: Changes,
   values: RecordValues,
+  files: FoundFiles['texts'] = noFiles.texts,
 ): readonly Assignment[] {
-  const assignments = [...changes].map(([field, wanted]) => ({
-    slot: slotOf(field),
-    value: isIncrement(wanted) ? wanted : (values[structure.fields.indexOf(field)] ?? null),
-  }));
+  const assignments = [...changes].flatMap(([field, wanted]): Assignment[] => {
+    const slot = slotOf(field);
+    if (isIncrement(wanted)) return [{ slot, value: wanted }];
+    const value = values[structure.fields.indexOf(field)] ?? null;
+    const entry = typeEntry(field.type);
+    if (entry.files === undefined) return [{ slot, value }];
+    const text = value === null ? null : fileText(entry, value, files);
+    return [
+      { slot, value },
+      { slot: fileSlot(slot), value: text },
+    ];
+  });
   // who knew the old password may have logged in with it
   if ([...changes.keys()].some(({ hashed }) => hashed))
     assignments.push({ slot: loginSlot, value: newLoginState() });

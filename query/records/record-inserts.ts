@@ -2,9 +2,11 @@ import type { Hasher } from '#auth/hasher.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
+import { hasFiles } from './file-fields.ts';
 import { findStored } from './find-stored.ts';
 import type { RecordValues } from './input/validate-record.ts';
 import { type InsertKey, idsFrom, KeyedInsert } from './keyed-insert.ts';
+import { type BegunUses, bothPermits, type RecordFiles } from './record-files.ts';
 import type { RecordReader } from './record-reader.ts';
 import { filledIn, unbound } from './ruled.ts';
 import type { NewRecord } from './sql/new-record.ts';
@@ -49,6 +51,7 @@ interface RecordInsertsParts {
   readonly hasher: Hasher;
   readonly reservations: UniqueReservations;
   readonly writes: RecordWrites;
+  readonly files: RecordFiles;
   readonly newId: () => string;
   readonly now: () => number;
 }
@@ -96,6 +99,8 @@ export class RecordInserts {
   ): Promise<InsertOutcome | null> {
     const { store, hasher, reservations, writes, newId, now } = this.#parts;
     const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
+    const found = hasFiles(space.structure) ? await this.#parts.files.find(space, records, signal) : null;
+    const files = found?.texts;
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
     const values = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
@@ -114,7 +119,8 @@ export class RecordInserts {
     const settle = async (): Promise<void> => reservation?.settle(stored);
     const made: NewRecord[] = [];
     const make = (createdAt: string, nextId: () => string): Promise<void> =>
-      forEachYielding(hashed, (values) => made.push({ id: nextId(), createdAt, values }), signal);
+      forEachYielding(hashed, (values) => made.push({ id: nextId(), createdAt, values, files }), signal);
+    let uses: BegunUses | null = null;
     let outcome: ReturnType<RecordWrites['insert']>;
     try {
       const earlier = keyed === undefined ? null : await keyed.find(signal);
@@ -138,7 +144,8 @@ export class RecordInserts {
       await make(createdAt, keyed === undefined ? newId : idsFrom(newId()));
       const keysOfRecords = [...unique.values()];
       await forEachYielding(keysOfRecords, ({ hash }) => store.keys.add(space.id, hash), signal);
-      const permit = reservation?.permit ?? null;
+      if (found !== null) uses = await this.#parts.files.begin(space, made, found, signal);
+      const permit = bothPermits(reservation?.permit, uses?.permit);
       const firstId = (made[0] as NewRecord).id;
       const receipt = keyed?.row({ firstId, createdAt });
       const absent = isWithWrite ? keysOfRecords.map(slotValueIn(space)) : undefined;
@@ -153,6 +160,7 @@ export class RecordInserts {
         events,
       });
     } catch (error) {
+      uses?.end('never');
       await settle();
       throw error;
     }
@@ -162,7 +170,9 @@ export class RecordInserts {
       try {
         ({ invalidated } = await outcome);
         stored = values;
+        uses?.end('maybe');
       } catch (error) {
+        uses?.end(error instanceof ValuesTaken ? 'never' : 'maybe');
         if (!(error instanceof ValuesTaken)) throw error;
         const taken = new Set(error.values.map(({ slot, value }) => `${slot} ${value}`));
         const isTaken = ({ field, value }: UniqueValue): boolean => taken.has(`${slotOf(field)} ${value}`);

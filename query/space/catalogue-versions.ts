@@ -1,9 +1,11 @@
 import type { ReadMoment } from '#coordination/redis/freshness.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
+import { hasFiles } from '#records/file-fields.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { typeEntry } from '#records/types/field-types.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './catalogue-entry.ts';
 import { begun, mustBeStored, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
@@ -11,6 +13,8 @@ import type { SpacesParts } from './spaces-deps.ts';
 
 interface CatalogueVersionsParts
   extends Pick<SpacesParts, 'store' | 'catalogue' | 'invalidation' | 'freshness'> {
+  /** Absent: nothing is answered. */
+  readonly fileLinks?: SpacesParts['fileLinks'];
   readonly known: KnownSpaces;
 }
 
@@ -31,7 +35,7 @@ export class CatalogueVersions {
   /** Caches a version. Any request that finds the initial records missing stores them, before the space is used. */
   async remember(found: CatalogueEntry, read: ReadMoment, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
-    const space = storedSpace(entry);
+    const space = storedSpace(linked(entry, this.#deps.fileLinks));
     if (mustBeStored(entry.initialRecords) && this.#deps.known.versionOf(entry.id) !== entry.version) {
       const { store } = this.#deps;
       await store.rewrite(space.id, () => storeInitialRecords(store, space, found.initialRecords, signal));
@@ -172,4 +176,15 @@ export async function addKeys(
 ): Promise<void> {
   await db.command({ ...table.addKeys(recordsId, slot), signal });
   await keys.addRows(table.allKeys(recordsId));
+}
+
+/** The entry with the base of the addresses of its files. */
+function linked(entry: CatalogueEntry, fileLinks: SpacesParts['fileLinks'] | undefined): CatalogueEntry {
+  const { ownerId, structure } = entry;
+  if (fileLinks === undefined || !hasFiles(structure)) return entry;
+  const links = fileLinks({ ownerId, projectSlug: structure.projectSlug });
+  const fields = structure.fields.map((field) =>
+    typeEntry(field.type).files === undefined ? field : { ...field, links },
+  );
+  return { ...entry, structure: createStructure({ ...structure, fields }) };
 }

@@ -1,6 +1,7 @@
 import type { Hasher } from '#auth/hasher.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
-import { invalidStructure } from '#kernel/errors/catalogue.ts';
+import { invalidStructure, invalidValue } from '#kernel/errors/catalogue.ts';
+import { namesInValues } from '#records/file-fields.ts';
 import { type RecordValues, validateRecords } from '#records/input/validate-record.ts';
 import { withHashes } from '#records/record-inserts.ts';
 import { newRecordLines } from '#records/sql/new-record.ts';
@@ -64,6 +65,9 @@ async function validate(
   }
   try {
     const records = await validateRecords(structure.initialData, structure, signal);
+    // other processes may store the records much later, when the files are gone
+    if (records.some((values) => namesInValues(structure, values).length > 0))
+      throw invalidValue(['a FILE has no initial values']);
     return { records, unique: (await collectUniqueValues(space, records, signal)).values() };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;

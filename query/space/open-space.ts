@@ -4,6 +4,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { clearNotAllowed, notAllowed } from '#kernel/errors/catalogue.ts';
 import { type Grants, inSpace, lackOf, ruledGrants } from '#kernel/grants.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
+import type { RecordFiles } from '#records/record-files.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Family, OperationIdentity } from '#records/structure/space-auth.ts';
@@ -15,7 +16,7 @@ import { readPath, readSpaceReference, type SpaceReference } from '../input/spac
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
-import { clearProject, clearSpace } from './removals.ts';
+import { clearProject, clearSpace, droppingAll } from './removals.ts';
 import type { Spaces } from './spaces.ts';
 import type { SpaceRequest } from './spaces-deps.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
@@ -79,6 +80,7 @@ export function createOpenSpace(deps: {
   readonly spaces: Spaces;
   readonly catalogue: TableCatalogue;
   readonly writes: InFlightWrites;
+  readonly recordFiles: RecordFiles;
   /** The operation that authorises `clear: true` and `clear-all-spaces: true`. */
   readonly clear: OperationIdentity;
   readonly allowClear: boolean;
@@ -148,7 +150,8 @@ export function createOpenSpace(deps: {
     if (clearAllSpaces) {
       await clearProject(deps, space.projectId, request.signal);
     } else if (clear && !space.missing) {
-      await clearSpace(deps.store, space.id, request.signal);
+      const clearAll = (): Promise<void> => clearSpace(deps.store, space.id, request.signal);
+      await droppingAll(deps.recordFiles, space, clearAll, request.signal);
       await spaces.assertInPlace(space, request.signal);
     }
     return space;

@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '#kernel/errors/catalogue.ts';
+import { hasFiles } from '#records/file-fields.ts';
+import type { RecordFiles } from '#records/record-files.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
-import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './catalogue-entry.ts';
+import {
+  type DroppedSpace,
+  droppedRecordsId,
+  isMoving,
+  type RetiredSlot,
+  storedSpace,
+} from './catalogue-entry.ts';
 import { outdatedAfter, type SpacesParts } from './spaces-deps.ts';
 
 export type RemovalParts = Pick<SpacesParts, 'store' | 'catalogue' | 'log'>;
@@ -30,14 +38,37 @@ export function clearSpace(
   return store.rewrite(id, () => deleteAll(store, id, keys, signal));
 }
 
-/** The same for all spaces of a project (`clear-all-spaces: true`). */
+/** Does work that may remove all records of a space, and their files. */
+export async function droppingAll<Result>(
+  files: RecordFiles,
+  space: Parameters<RecordFiles['drop']>[0],
+  work: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  if (!hasFiles(space.stored)) return work();
+  const dropped = await files.drop(space, 'all', signal);
+  try {
+    return await work();
+  } finally {
+    dropped();
+  }
+}
+
+/** The same as `clearSpace` for all spaces of a project (`clear-all-spaces: true`). */
 export async function clearProject(
-  { store, catalogue }: Pick<RemovalParts, 'store' | 'catalogue'>,
+  {
+    store,
+    catalogue,
+    recordFiles,
+  }: Pick<RemovalParts, 'store' | 'catalogue'> & { readonly recordFiles: RecordFiles },
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { id, recordsId } of await catalogue.idsOfProject(projectId, signal)) {
-    await clearSpace(store, recordsId, signal);
+    const entry = await catalogue.find(id, signal);
+    const clear = (): Promise<void> => clearSpace(store, recordsId, signal);
+    if (entry === null) await clear();
+    else await droppingAll(recordFiles, storedSpace(entry), clear, signal);
     const now = store.db.stores.all.length === 1 ? null : await catalogue.find(id, signal);
     if (now !== null && (now.recordsId !== recordsId || isMoving(now.structure)))
       throw outcomeUnknown(new Error('a record space of the project is being moved to another store'));

@@ -76,4 +76,6 @@ export interface SpacesParts {
   readonly invalidation: Invalidation;
   readonly freshness: SpaceTimes;
   readonly metrics: Pick<Metrics, 'cache' | 'reads'>;
+  /** The base of the addresses of a project's files. */
+  readonly fileLinks: (place: { readonly ownerId: string; readonly projectSlug: string }) => string;
 }

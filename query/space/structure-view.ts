@@ -12,10 +12,11 @@ export function structureView(stored: Structure, requested: Structure): Structur
   const fields = requested.fields.flatMap((field): readonly Field[] => {
     const known = bySlug.get(field.slug);
     if (known === undefined) return [];
-    const { required, unique, normalize, slot, keyed } = known;
+    const { required, unique, normalize, slot, keyed, links } = known;
     const { defaultValue: value } = field;
     const defaultValue = typeof value === 'string' ? normalized(value, normalize) : value;
-    return [{ ...field, defaultValue, required, unique, normalize, slot, keyed }];
+    const view = { ...field, defaultValue, required, unique, normalize, slot, keyed };
+    return [links === undefined ? view : { ...view, links }];
   });
   return createStructure({ ...requested, fields });
 }

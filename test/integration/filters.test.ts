@@ -102,6 +102,10 @@ const days = fc.constantFrom(
 );
 const edges = ['9223372036854775807', '-9223372036854775808'];
 
+const names = fc.constantFrom(
+  ...['a.png', 'b.png', 'a.jpg'].map((name) => `0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_${name}`),
+);
+
 function valuesOf(field: Field): fc.Arbitrary<StoredValue> {
   switch (field.type) {
     case 'TEXT':
@@ -122,6 +126,10 @@ function valuesOf(field: Field): fc.Arbitrary<StoredValue> {
       return fc.constantFrom(0, 1, -1, 2 ** 53 - 1, 1 - 2 ** 53, 1843);
     case 'BIGINT':
       return fc.constantFrom('0', '1', '-1', '9007199254740992', '9007199254740993', ...edges);
+    case 'FILE':
+      return names;
+    case 'FILES':
+      return fc.uniqueArray(names).map((list) => JSON.stringify(list));
     case 'DECIMAL':
       return fc.constantFrom('0.00', '0.01', '-0.01', '12.30', '-9999999999999999.99', '9007199254740993.01');
   }

@@ -218,6 +218,7 @@ export async function openQueryHarness(
           deploymentId: testDeployment,
           open: () => createFileSystemStore({ root: join(dataDir, 'files') }),
         }),
+        fileLinks: ({ projectSlug }) => `http://files.test/_f_/${projectSlug}/`,
         metrics,
         log,
         invalidation: invalidation ?? unannounced,

@@ -138,6 +138,7 @@ export async function serveEverything(options: {
       invalidation: unannounced,
       freshness: freshnessOf(records, unannounced),
       usage: usage ?? new UsageCounts({ db, database, log }),
+      fileLinks: ({ projectSlug }) => `http://files.test/_f_/${projectSlug}/`,
       files: new StoredFiles({ deploymentId: testDeployment, open: async () => store }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),

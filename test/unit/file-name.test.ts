@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { checkOriginalName, storedName } from '#gateway/files/file-name.ts';
-import { isStoredName } from '#objects/file-key.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { sized } from '../services/test-size.ts';
 
 const id = '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11';

@@ -54,6 +54,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   ],
   query: [
     'input',
+    'file-fields',
     'space',
     'login',
     'usage',

@@ -146,6 +146,11 @@ export const projectHasFiles = (slug: string) =>
     'project_has_files',
     `Project ${JSON.stringify(slug.slice(0, 80))} has files: delete them first`,
   );
+export const fileInUse = () =>
+  new ApiError(
+    'file_in_use',
+    'A record names the file: delete the record, or its value, and the file goes with it',
+  );
 /** @param offset where the upload is */
 export const uploadConflict = (message: string, offset?: number) =>
   new ApiError('upload_conflict', message, {

@@ -1,7 +1,12 @@
+import { permitted } from '#catalogue/file-uses/file-use.ts';
+import { usesAtOnce } from '#catalogue/file-uses/file-uses.ts';
+import type { WritePermit } from '#engine/write-permit.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
+import { fileFieldsOf, hasFiles, namesInValues } from '#records/file-fields.ts';
 import type { OnConflict } from '#records/input/parse-on-conflict.ts';
+import type { BegunUses } from '#records/record-files.ts';
 import { type RecordQuota, recordOverhead } from '#records/record-quota.ts';
 import { rangeSql } from '#records/sql/id-range.ts';
 import { StagedRecords } from '#records/sql/staged-records.ts';
@@ -193,15 +198,67 @@ async function publish(
       );
     }
     const attach = async (): Promise<void> => {
+      const files = await beginFiles(deps, { space, staged }, holdSignal);
       await writer.store({ state: 'publishing', inserted: records });
       // from now on its values count as stored
       await deps.store.keys.addRows(staged.keys());
-      await db.command(staged.attach());
+      try {
+        await db.command({ ...staged.attach(), permit: files?.permit });
+      } finally {
+        files?.end();
+      }
       await writer.store(jobEnd('done'));
     };
     const { quota } = deps;
     await (quota === null ? attach() : quota.write(space.ownerId, sum?.bytes ?? 0, attach));
   });
+}
+
+/** Makes the uses of files by the records durable. Null: the space has no field for files. */
+async function beginFiles(
+  deps: Pick<ImportParts, 'store' | 'recordFiles'>,
+  staged: StagedImport,
+  signal: AbortSignal,
+): Promise<{ readonly permit: WritePermit; readonly end: () => void } | null> {
+  if (!hasFiles(staged.space.structure)) return null;
+  const began = performance.now();
+  const begun: BegunUses[] = [];
+  const end = (): void => {
+    for (const uses of begun) uses.end('maybe');
+  };
+  try {
+    for await (const uses of usesOf(deps, staged, signal)) begun.push(uses);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  const check = (): void => {
+    if (performance.now() - began > 2 * permitted.begin)
+      throw overloaded('the records of the import name too many files');
+  };
+  return { permit: { check, timeLimit: permitted.write }, end };
+}
+
+async function* usesOf(
+  { store, recordFiles }: Pick<ImportParts, 'store' | 'recordFiles'>,
+  { space, staged }: StagedImport,
+  signal: AbortSignal,
+): AsyncGenerator<BegunUses> {
+  const { structure } = space;
+  const slots = fileFieldsOf(structure).map(({ field }) => slotOf(field));
+  for (let after = ''; ; ) {
+    const page = staged.values(slots, after, usesAtOnce);
+    const rows = await store.db.rows<{ _id: string; values: Record<string, string> }>({ ...page, signal });
+    const named = rows.map(({ _id: id, values }) => ({
+      id,
+      values: structure.fields.map((field) => values[slotOf(field)] ?? null),
+    }));
+    const owned = new Set(named.flatMap(({ values }) => namesInValues(structure, values)));
+    if (owned.size > 0) yield recordFiles.begin(space, named, { texts: new Map(), owned }, signal);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < usesAtOnce) return;
+    after = last._id;
+  }
 }
 
 async function waitToHold(

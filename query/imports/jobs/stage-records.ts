@@ -12,6 +12,7 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { valueKey } from '#records/unique/reservation-keys.ts';
 import type { UniqueValue } from '#records/unique-values.ts';
+import type { NamedFiles } from '../../file-fields/named-files.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type {
   BlockMessage,
@@ -32,6 +33,7 @@ import { assertRoom } from './spool-body.ts';
 
 export interface StageParts extends ApplyParts {
   readonly hasher: Hasher;
+  readonly recordFiles: Pick<NamedFiles, 'findNamed' | 'begin'>;
 }
 
 interface StageOptions {
@@ -57,7 +59,7 @@ export async function stageRecords(
   { space, staged, conflict, report }: StageOptions,
   signal: AbortSignal,
 ): Promise<{ readonly isCut: boolean; readonly stored: number }> {
-  const { store, hasher } = deps;
+  const { store, hasher, recordFiles } = deps;
   const { db } = store;
   await db.command({ ...staged.drop(), signal });
   await db.command({ ...staged.create(), signal });
@@ -76,6 +78,10 @@ export async function stageRecords(
         return conflict === null ? [] : applyUpserts(deps, space, conflict, message.records, signal);
       case 'hashes':
         return hasher.hashValues(message.values, signal, space.ownerId);
+      case 'files': {
+        const { texts } = await recordFiles.findNamed(space, message.names, signal);
+        return message.names.map((name) => texts.get(name) ?? '');
+      }
       case 'block':
         // the new part takes as much disk space as the rows
         if (store.singleWriter) await assertRoom(task.path);

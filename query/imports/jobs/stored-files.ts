@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { notFound } from '#kernel/errors/catalogue.ts';
-import { type FileKeyParts, fileKey, isStoredName } from '#objects/file-key.ts';
+import { isStoredName } from '#kernel/ids/stored-name.ts';
+import { type FileKeyParts, fileKey } from '#objects/file-key.ts';
 import type { ByteRange, ObjectStore, StoredObject } from '#objects/object-store.ts';
 
 type Objects = Pick<ObjectStore, 'head' | 'read' | 'open' | 'close'>;

@@ -1,9 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
+import { fileFieldsOf, hasFiles, namesInValues } from '#records/file-fields.ts';
 import type { RecordValues } from '#records/input/validate-record.ts';
 import { idsFrom } from '#records/keyed-insert.ts';
+import { type FoundFiles, noFile } from '#records/record-files.ts';
 import { wordOf } from '#records/sql/record-keys.ts';
 import type { StoredValue } from '#records/types/field-type.ts';
+import { typeEntry } from '#records/types/field-types.ts';
+import { namesIn } from '#records/types/file.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import { sourcePieces } from '../formats/source-records.ts';
 import { mostProblems } from '../jobs/import-job.ts';
@@ -28,11 +32,15 @@ const storedAtOnce = 2;
 const progressEvery = 500;
 /** Records whose values are hashed in one request: a cancelled job ends between two of them. */
 const hashedAtOnce = 100;
+/** Records whose files are looked up in one request. */
+const namedAtOnce = 500;
+const noFiles: FoundFiles['texts'] = new Map();
 
 /** A record that passed the checks of the thread. */
 interface CheckedRecord {
   readonly values: RecordValues;
   readonly keys: RecordKeys;
+  readonly files: FoundFiles['texts'];
 }
 
 const { signal } = new AbortController();
@@ -125,6 +133,43 @@ class ImportThread {
   }
 
   async #take(records: Iterable<FileRecord>): Promise<void> {
+    if (!hasFiles(this.#task.space.structure)) return this.#check(records, noFiles);
+    let some: FileRecord[] = [];
+    const flush = async (): Promise<void> => {
+      const files = await this.#filesOf(some);
+      const checked = some.map((record) => this.#withFiles(record, files));
+      some = [];
+      await this.#check(checked, files);
+    };
+    for (const record of records) if (some.push(record) >= namedAtOnce) await flush();
+    await flush();
+  }
+
+  /** The files that records name. */
+  async #filesOf(records: readonly FileRecord[]): Promise<FoundFiles['texts']> {
+    const { structure } = this.#task.space;
+    const names = [
+      ...new Set(records.flatMap(({ values }) => (values === null ? [] : namesInValues(structure, values)))),
+    ];
+    if (names.length === 0) return noFiles;
+    const texts = await send<readonly string[]>({ type: 'files', names });
+    return new Map(names.flatMap((name, at) => (texts[at] ? [[name, texts[at]] as const] : [])));
+  }
+
+  /** The record, with a problem if one of its files does not exist. */
+  #withFiles(record: FileRecord, files: FoundFiles['texts']): FileRecord {
+    const { values, line } = record;
+    if (values === null) return record;
+    for (const { field, place } of fileFieldsOf(this.#task.space.structure)) {
+      const value = values[place] ?? null;
+      if (value === null || namesIn(typeEntry(field.type), value).every((name) => files.has(name))) continue;
+      this.#addProblem({ line, field: field.name, reason: noFile });
+      return { ...record, values: null };
+    }
+    return record;
+  }
+
+  async #check(records: Iterable<FileRecord>, files: FoundFiles['texts']): Promise<void> {
     for (const record of records) {
       const { values } = record;
       this.#records++;
@@ -134,18 +179,18 @@ class ImportThread {
         continue;
       }
       if (this.#isCheckOnly()) continue;
-      if (this.#hashedPlaces.length === 0) this.#add({ values, keys });
-      else if (this.#unhashed.push({ values, keys }) >= hashedAtOnce) await this.#hash();
+      if (this.#hashedPlaces.length === 0) this.#add({ values, keys, files });
+      else if (this.#unhashed.push({ values, keys, files }) >= hashedAtOnce) await this.#hash();
       if (this.#block.records >= blockRecords || this.#block.size >= blockBytes) await this.#sendBlock();
     }
   }
 
-  #add({ values, keys }: CheckedRecord): void {
+  #add({ values, keys, files }: CheckedRecord): void {
     const { system } = keys.record;
     this.#keys.place(keys, this.#block.records);
     const words = keys.unique.flatMap(({ hash }) => [wordOf(hash, 0), wordOf(hash, 4)]);
     const { id = this.#nextId(), createdAt = this.#time } = system;
-    this.#block.add({ id, createdAt, updatedAt: system.updatedAt ?? createdAt, values, keys: words });
+    this.#block.add({ id, createdAt, updatedAt: system.updatedAt ?? createdAt, values, keys: words, files });
   }
 
   /** Hashes the values of waiting records, and adds these to the block. */

@@ -4,11 +4,16 @@ import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '#records/structure/slots.ts';
 import { wholeText } from '#records/types/column-text.ts';
+import type { FieldTypeEntry } from '#records/types/field-type.ts';
+import { typeEntry } from '#records/types/field-types.ts';
+import { fileSlot, fileText } from '#records/types/file.ts';
 
 interface Column {
   readonly kind: SlotKind;
   /** Two characters or more. */
   readonly slot: string;
+  /** Of a FILE; null: it is none. */
+  readonly ofFile: { readonly slot: string; readonly entry: FieldTypeEntry } | null;
 }
 
 interface BlockRow {
@@ -19,6 +24,8 @@ interface BlockRow {
   readonly values: RecordValues;
   /** Keys of its values of unique fields, as pairs of words, the low word first. */
   readonly keys: readonly number[];
+  /** The texts of its files by name. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /** Texts up to this length are written character by character, which costs less than a call. */
@@ -48,7 +55,9 @@ export class RowBlock {
     this.#bytes = memory === undefined ? Buffer.allocUnsafeSlow(firstBytes) : Buffer.from(memory.buffer);
     this.#columns = structure.fields.map((field: Field) => {
       const slot = slotOf(field);
-      return { slot, kind: kindOf(slot) };
+      const entry = typeEntry(field.type);
+      const ofFile = entry.files === undefined ? null : { slot: fileSlot(slot), entry };
+      return { slot, kind: kindOf(slot), ofFile };
     });
     const slots = this.#columns.flatMap(({ slot, kind }) =>
       kind === 'h' || kind === 'm' ? [] : { slot, kind },
@@ -78,9 +87,10 @@ export class RowBlock {
     return this.#at;
   }
 
-  add({ id, createdAt, updatedAt, values, keys }: BlockRow): void {
+  add({ id, createdAt, updatedAt, values, keys, files }: BlockRow): void {
     let characters = 200 + id.length + 8 * keys.length;
     for (const value of values) characters += 60 + (typeof value === 'string' ? 6 * value.length : 0);
+    for (const text of this.#fileTexts(values, files)) characters += 60 + 6 * text.length;
     this.#reserve(characters);
     this.#begins.push(this.#at);
     this.#at += this.#space.copy(this.#bytes, this.#at);
@@ -91,11 +101,11 @@ export class RowBlock {
     let inHashes = 0;
     const columns = this.#columns;
     for (let place = 0; place < columns.length; place++) {
-      const { kind } = columns[place] as Column;
+      const { kind, ofFile } = columns[place] as Column;
       const value = values[place] ?? null;
       if (value !== null)
         if (kind === 'h') inHashes++;
-        else inDoc++;
+        else inDoc += ofFile === null ? 1 : 2;
       if (kind === 'h' || kind === 'm') continue;
       this.#bytes[this.#at++] = value === null ? 1 : 0;
       if (typeof value === 'string')
@@ -105,9 +115,9 @@ export class RowBlock {
       else if (typeof value === 'boolean') this.#bytes[this.#at++] = value ? 1 : 0;
     }
     this.#length(inDoc);
-    if (inDoc > 0) this.#map(values, false);
+    if (inDoc > 0) this.#map(values, false, files);
     this.#length(inHashes);
-    if (inHashes > 0) this.#map(values, true);
+    if (inHashes > 0) this.#map(values, true, files);
     this.#length(keys.length / 2);
     for (const half of keys) this.#at = this.#bytes.writeUInt32LE(half, this.#at);
   }
@@ -125,14 +135,24 @@ export class RowBlock {
     return this.#bytes.subarray(0, to);
   }
 
-  #map(values: RecordValues, ofHashes: boolean): void {
+  #map(values: RecordValues, ofHashes: boolean, files: BlockRow['files']): void {
     const columns = this.#columns;
     for (let place = 0; place < columns.length; place++) {
-      const { kind, slot } = columns[place] as Column;
+      const { kind, slot, ofFile } = columns[place] as Column;
       const value = values[place] ?? null;
       if (value === null || (kind === 'h') !== ofHashes) continue;
       this.#text(slot);
       this.#text(typeof value === 'string' ? value : String(value));
+      if (ofFile === null) continue;
+      this.#text(ofFile.slot);
+      this.#text(fileText(ofFile.entry, value, files));
+    }
+  }
+
+  *#fileTexts(values: RecordValues, files: BlockRow['files']): Generator<string> {
+    for (const [place, { ofFile }] of this.#columns.entries()) {
+      const value = values[place] ?? null;
+      if (ofFile !== null && value !== null) yield fileText(ofFile.entry, value, files);
     }
   }
 

@@ -89,11 +89,17 @@ export interface HashesRequest {
   readonly type: 'hashes';
   readonly values: readonly StoredValue[];
 }
+/** Which files of the project have these names? */
+export interface FilesRequest {
+  readonly type: 'files';
+  readonly names: readonly string[];
+}
 export type ThreadMessage =
   | KeysRequest
   | ValuesRequest
   | IdsRequest
   | HashesRequest
+  | FilesRequest
   | UpsertsRequest
   | BlockMessage
   | ProgressMessage
@@ -114,7 +120,8 @@ export interface ReplyEnvelope {
   readonly rows?: Uint8Array;
 }
 /**
- * To keys, values and ids: the places of those that may be, or are, stored. To hashes: the hashes. To upserts: their
+ * To keys, values and ids: the places of those that may be, or are, stored. To hashes: the hashes. To files:
+ * the texts of their answers, empty for a name without a file. To upserts: their
  * problems. To others: an empty list.
  */
 export type ThreadReply = readonly number[] | readonly string[] | readonly RecordProblem[];

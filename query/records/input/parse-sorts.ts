@@ -1,6 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { isObject } from '../types/is-object.ts';
 import { targetOf } from './filters/names.ts';
 import type { Complain } from './given-fields.ts';
@@ -66,6 +67,10 @@ function readSort(value: unknown, structure: Structure, complain: Complain, labe
   }
   if (typeof target !== 'string' && target.hashed) {
     complain(`${label}.by names ${shownName(by)}, which is hashed`);
+    return null;
+  }
+  if (typeof target !== 'string' && typeEntry(target.type).files !== undefined) {
+    complain(`${label}.by names ${shownName(by)}, which is ${typeEntry(target.type).words} and has no order`);
     return null;
   }
   return { target, descending: order === 'desc' };

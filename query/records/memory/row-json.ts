@@ -3,16 +3,19 @@ import { createdAt, findValues, idSpan, type Span, updatedAt } from '../sql/pack
 import type { RecordParts } from '../structure/record-parts.ts';
 import { slotOf } from '../structure/slots.ts';
 import { typeEntry } from '../types/field-types.ts';
+import { fileSlot, linkBytes, markByte } from '../types/file.ts';
 import { nameOf } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
 /** A value that answers show, and the text before it. */
 interface ShownValue {
   readonly before: Buffer;
-  readonly kind: 'id' | 'createdAt' | 'updatedAt' | 'text' | 'json' | 'path';
+  readonly kind: 'id' | 'createdAt' | 'updatedAt' | 'text' | 'json' | 'path' | 'files';
   readonly path: readonly string[];
   /** Position of its slot among the slots to find. */
   readonly place: number;
+  /** Of files: what is written in place of `markByte`. */
+  readonly links: Buffer;
 }
 
 interface View {
@@ -42,12 +45,14 @@ function viewOf(parts: RecordParts): View {
     const places = new Map<number, number>();
     const shown = parts.parts.map(({ before, target, path }): ShownValue => {
       const bytes = Buffer.from(before);
-      if (typeof target === 'string') return { before: bytes, kind: target, path, place: -1 };
-      const slot = slotNumber(nameOf(slotOf(target)));
+      if (typeof target === 'string') return { before: bytes, kind: target, path, place: -1, links: nothing };
+      const { isQuoted, files } = typeEntry(target.type);
+      const slot = slotNumber(nameOf(files === undefined ? slotOf(target) : fileSlot(slotOf(target))));
       const place = places.get(slot) ?? places.size;
       places.set(slot, place);
-      const kind = typeEntry(target.type).isQuoted ? 'text' : path.length > 0 ? 'path' : 'json';
-      return { before: bytes, kind, path, place };
+      const plain = isQuoted ? 'text' : path.length > 0 ? 'path' : 'json';
+      const kind = files === undefined ? plain : 'files';
+      return { before: bytes, kind, path, place, links: linkBytes(target.links) };
     });
     const end = Buffer.from(parts.end);
     const fixed = shown.reduce((sum, { before }) => sum + before.byteLength + longestFixed, end.byteLength);
@@ -111,7 +116,7 @@ export class RowJson {
     for (let at = 0; at < spans.length; at += 2) length += (spans[at + 1] as number) - (spans[at] as number);
     // a character becomes six at most, as in `\u0000`
     this.#reserve(fixed + 6 * length);
-    for (const { before, kind, path, place } of shown) {
+    for (const { before, kind, path, place, links } of shown) {
       this.#append(before);
       switch (kind) {
         case 'id':
@@ -129,6 +134,7 @@ export class RowJson {
           if (to === 0) this.#append(nothing);
           else if (kind === 'text') this.#text(bytes, from, to);
           else if (kind === 'json') this.#copy(bytes, from, to);
+          else if (kind === 'files') this.#files(bytes, from, to, { links, rest: fixed + 6 * length });
           else this.#append(Buffer.from(valueAt(bytes.toString('utf8', from, to), path) ?? 'null'));
         }
       }
@@ -153,6 +159,25 @@ export class RowJson {
     if (end - start > shortText) from.copy(to, at, start, end);
     else for (let i = start; i < end; i++) to[at + i - start] = from[i] as number;
     this.#at = at + end - start;
+  }
+
+  /** The text of files with their addresses. @param rest the most bytes of the rest of the record */
+  #files(
+    from: Buffer,
+    start: number,
+    end: number,
+    { links, rest }: { readonly links: Buffer; readonly rest: number },
+  ): void {
+    for (let at = start; at < end; ) {
+      const next = from.indexOf(markByte, at);
+      const stop = next < 0 || next >= end ? end : next;
+      this.#copy(from, at, stop);
+      if (stop < end) {
+        this.#reserve(links.byteLength + rest);
+        this.#append(links);
+      }
+      at = stop + 1;
+    }
   }
 
   #text(from: Buffer, start: number, end: number): void {

@@ -3,7 +3,9 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { wholeText } from '../types/column-text.ts';
+import type { FieldTypeEntry } from '../types/field-type.ts';
 import { typeEntry } from '../types/field-types.ts';
+import { fileSlot, fileText, linkedText } from '../types/file.ts';
 import { joinedText } from './joined-text.ts';
 import { keyText } from './record-keys.ts';
 import { engineTime, type RecordRow, recordLines } from './record-row.ts';
@@ -15,6 +17,8 @@ export interface NewRecord {
   readonly createdAt: string;
   /** In the order of the structure's fields. Hashed values are hashes already. */
   readonly values: RecordValues;
+  /** The texts of its files by their names (`factsText`); absent: it has none. */
+  readonly files?: ReadonlyMap<string, string> | undefined;
 }
 
 /** The key of a value of a unique field. */
@@ -25,14 +29,15 @@ export interface KeyOfRecord {
   readonly index: number;
 }
 
-export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: NewRecord): RecordRow {
+export function rowOf({ structure }: RecordSpace, { id, createdAt, values, files }: NewRecord): RecordRow {
   const doc: Record<string, string> = {};
   const hashes: Record<string, string> = {};
   const parts = partsOf(structure);
   values.forEach((value, index) => {
     if (value === null) return;
-    const { slot, kind } = parts[index] as FieldParts;
+    const { slot, kind, ofFile } = parts[index] as FieldParts;
     (kind === 'h' ? hashes : doc)[slot] = String(value);
+    if (ofFile !== null && files !== undefined) doc[ofFile.slot] = fileText(ofFile.entry, value, files);
   });
   return { row: { _id: id, _created_at: createdAt, _updated_at: createdAt, _doc: doc }, hashes };
 }
@@ -85,7 +90,7 @@ export async function newCompactLines(
 function compactLine(
   spaceId: string,
   parts: readonly FieldParts[],
-  { id, createdAt, values }: NewRecord,
+  { id, createdAt, values, files }: NewRecord,
   keys: string,
 ): string {
   const time = engineTime(createdAt);
@@ -93,7 +98,7 @@ function compactLine(
   let doc = '';
   let hashes = '';
   for (let index = 0; index < parts.length; index++) {
-    const { kind, key, nextKey } = parts[index] as FieldParts;
+    const { kind, key, nextKey, ofFile } = parts[index] as FieldParts;
     const value = values[index] ?? null;
     if (value === null) {
       if (hasColumn(kind)) columns += ',null';
@@ -108,6 +113,8 @@ function compactLine(
       continue;
     }
     doc += (doc === '' ? key : nextKey) + inMap;
+    if (ofFile !== null && files !== undefined)
+      doc += `,"${ofFile.slot}":${quoted(fileText(ofFile.entry, value, files))}`;
     // numbers and booleans are kept as JSON writes them
     if (kind !== 'm') columns += kind === 'i' ? `,${wholeText(value as string)}` : `,${json}`;
   }
@@ -115,14 +122,16 @@ function compactLine(
 }
 
 /** A record as find would return it once stored. */
-export function newRecordJson(structure: Structure, { id, createdAt, values }: NewRecord): string {
+export function newRecordJson(structure: Structure, { id, createdAt, values, files }: NewRecord): string {
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
   for (let index = 0; index < parts.length; index++) {
-    const { kind, isQuoted, isSecret, answer } = parts[index] as FieldParts;
+    const { kind, isQuoted, isSecret, answer, ofFile } = parts[index] as FieldParts;
     if (isSecret) continue;
     const value = kind === 'h' ? null : (values[index] ?? null);
-    text += answer + (isQuoted && typeof value === 'string' ? quoted(value) : value);
+    if (ofFile !== null && value !== null)
+      text += answer + linkedText(fileText(ofFile.entry, value, files ?? noFiles), ofFile.links);
+    else text += answer + (isQuoted && typeof value === 'string' ? quoted(value) : value);
   }
   return `${text},"createdAt":"${createdAt}","updatedAt":"${createdAt}"}`;
 }
@@ -163,7 +172,15 @@ interface FieldParts {
   readonly nextKey: string;
   /** Before its value in an answer. */
   readonly answer: string;
+  /** Of a FILE: where its answer is stored. */
+  readonly ofFile: {
+    readonly slot: string;
+    readonly entry: FieldTypeEntry;
+    readonly links: string | undefined;
+  } | null;
 }
+
+const noFiles: ReadonlyMap<string, string> = new Map();
 
 const known = new WeakMap<Structure, readonly FieldParts[]>();
 
@@ -172,14 +189,16 @@ function partsOf(structure: Structure): readonly FieldParts[] {
   if (parts === undefined) {
     parts = structure.fields.map((field) => {
       const slot = slotOf(field);
+      const entry = typeEntry(field.type);
       return {
-        isQuoted: typeEntry(field.type).isQuoted,
+        isQuoted: entry.isQuoted,
         isSecret: field.hashed || field.hidden === true,
         slot,
         kind: kindOf(slot),
         key: `"${slot}":`,
         nextKey: `,"${slot}":`,
         answer: `,${JSON.stringify(field.name)}:`,
+        ofFile: entry.files === undefined ? null : { slot: fileSlot(slot), entry, links: field.links },
       };
     });
     known.set(structure, parts);

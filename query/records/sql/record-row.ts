@@ -4,6 +4,7 @@ import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
 import { wholeText } from '../types/column-text.ts';
 import { typeEntry } from '../types/field-types.ts';
+import { fileSlot, linkedText } from '../types/file.ts';
 import { joinedText } from './joined-text.ts';
 import { keyOf } from './record-keys.ts';
 import type { StoredRow } from './stored-row.ts';
@@ -91,5 +92,7 @@ function partJson({ target, path }: ShownValue, row: StoredRow): string {
   const value = row._doc[slotOf(target)];
   if (value === undefined) return 'null';
   if (path.length > 0) return valueAt(value, path) ?? 'null';
-  return typeEntry(target.type).isQuoted ? JSON.stringify(value) : value;
+  const { isQuoted, files } = typeEntry(target.type);
+  if (files !== undefined) return linkedText(row._doc[fileSlot(slotOf(target))] ?? 'null', target.links);
+  return isQuoted ? JSON.stringify(value) : value;
 }

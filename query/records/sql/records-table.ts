@@ -5,6 +5,7 @@ import { textLiteral } from '#engine/literal.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion, StoredValue } from '../types/field-type.ts';
+import { fileSlot } from '../types/file.ts';
 import { addressesSql, deleteSql, oldKeysSql, oneOf, type RecordAddress } from './addresses-sql.ts';
 import { receiptSpace, storeOfRecords } from './id-in-store.ts';
 import { allIds, type IdRange, rangeSql } from './id-range.ts';
@@ -198,7 +199,8 @@ export class RecordsTable {
     const kind = kindOf(slot);
     const map = mapOf(slot);
     const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
-    const without = `${map} = mapFilter((slot, _) -> slot != ${textLiteral(slot)}, ${map})`;
+    const slots = `(${textLiteral(slot)}, ${textLiteral(fileSlot(slot))})`;
+    const without = `${map} = mapFilter((slot, _) -> slot NOT IN ${slots}, ${map})`;
     const sql = `UPDATE ${this.#records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;

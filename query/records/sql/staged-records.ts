@@ -49,6 +49,13 @@ export class StagedRecords {
     return { ...allIds, where: `_id IN (SELECT _id FROM ${this.name})` };
   }
 
+  /** A page of its values of some slots: the column `values` has a map. @param after the last id of the page before */
+  values(slots: readonly string[], after: string, limit: number): Sql {
+    const list = slots.map(textLiteral).join(', ');
+    return this.#sql(`SELECT _id, mapFilter((slot, _) -> slot IN (${list}), _doc) AS values FROM ${this.name}
+      WHERE _id > ${textLiteral(after)} ORDER BY _id LIMIT ${limit}`);
+  }
+
   /** Keys of its unique values, in the form of `allKeys`. */
   keys(): Sql {
     return this.#sql(keyWordsSql(`SELECT space, arrayJoin(_keys) AS key FROM ${this.name}`));

@@ -5,6 +5,7 @@ import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { StoredValue } from '../types/field-type.ts';
 import { typeEntry } from '../types/field-types.ts';
+import { fileSlot, linkedTextSql } from '../types/file.ts';
 
 /** The value of a record, NULL if it has none; for a hashed field its hash. */
 export function valueSql(target: Target): string {
@@ -107,6 +108,10 @@ export function recordExpression({ parts, end }: RecordParts, prefix = ''): stri
 function partExpression({ target, path }: ShownValue): string {
   const value = valueSql(target);
   if (typeof target === 'string') return `toJSONString(${value})`;
+  if (typeEntry(target.type).files !== undefined) {
+    const text = linkedTextSql(`_doc[${textLiteral(fileSlot(slotOf(target)))}]`, target.links);
+    return `if(${value} IS NULL, 'null', ${text})`;
+  }
   const json = path.length > 0 ? pathSql(value, path) : typeEntry(target.type).jsonSql(value, target);
   // NULL in, NULL out: one would make the whole record NULL
   return `ifNull(${json}, 'null')`;

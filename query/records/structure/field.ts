@@ -19,6 +19,8 @@ export interface Field {
   readonly scale?: number;
   /** Of a request that makes a DATE a DATETIME: where its days begin. Not stored. */
   readonly timeZone?: string;
+  /** Of a FILE: the base of the addresses of the project's files. Not stored. */
+  readonly links?: string;
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;

@@ -3,6 +3,7 @@ import { nameProblem } from '#kernel/ids/slug.ts';
 import { mostPrecision } from '../types/decimal.ts';
 import {
   type FieldType,
+  manyOf,
   readFieldValue,
   type TypedField,
   typeEntry,
@@ -32,13 +33,15 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     const problem = wordProblem(kind, input[kind]);
     if (problem !== null) complain(problem);
   }
-  const type = typeNames.find((known) => known === input.type);
-  if (type === undefined) complain(typeProblem(input.type));
-  const flag = (key: 'required' | 'unique' | 'hashed'): boolean => {
+  const one = typeNames.find((known) => known === input.type);
+  if (one === undefined) complain(typeProblem(input.type));
+  const flag = (key: 'required' | 'unique' | 'hashed' | 'many'): boolean => {
     const value = input[key] ?? false;
     if (typeof value !== 'boolean') complain(`has a ${key} that is not true or false`);
     return value === true;
   };
+  const type = one === undefined || !flag('many') ? one : manyOf(one);
+  if (one !== undefined && type === undefined) complain('has many, which is for FILE');
   const normalize = readNormalize(input, complain);
   const digits = readDigits(input, complain);
   const timeZone = readTimeZone(input, complain);
@@ -62,6 +65,10 @@ export function parseField(input: unknown, index: number, problems: string[]): F
   if (field.hashed && field.unique) {
     // each stored hash has its own salt, so equal values can't be recognised
     complain('is both hashed and unique: equal values of a hashed field can not be found');
+  }
+  if (type !== undefined && typeEntry(type).files !== undefined) {
+    if (field.hashed) complain('is hashed, which a FILE can not be');
+    if (field.defaultValue !== null) complain('has a defaultValue, which a FILE can not have');
   }
   return problems.length === before ? field : null;
 }

@@ -47,6 +47,7 @@ const scale: Schema = {
   maximum: mostPrecision,
   description: 'Of a DECIMAL, which needs it: the digits behind the point',
 };
+const many = flag('Of a FILE: whether a value is a list of files');
 const timeZone: Schema = {
   ...string,
   description:
@@ -66,6 +67,7 @@ const fieldSchema = named('Field', {
     normalize: nullable(normalize),
     precision: nullable(precision),
     scale: nullable(scale),
+    many: nullable(many),
     timeZone: nullable(timeZone),
     description: { description: 'Text' },
     comment: { description: 'Text; may be empty' },
@@ -144,6 +146,7 @@ export const storedField = named(
   exactObject(
     {
       ...fieldProperties,
+      many,
       required,
       unique,
       hashed,
@@ -154,7 +157,7 @@ export const storedField = named(
       comment: string,
       defaultValue,
     },
-    { optional: ['normalize', 'precision', 'scale', 'defaultValue'] },
+    { optional: ['many', 'normalize', 'precision', 'scale', 'defaultValue'] },
   ),
 );
 const storedFields = arrayOf(storedField);

@@ -1,4 +1,4 @@
-import { fieldTypes } from '../types/field-types.ts';
+import { declaredType, fieldTypes } from '../types/field-types.ts';
 import type { Field } from './field.ts';
 import type { SpaceAuth } from './space-auth.ts';
 
@@ -81,7 +81,7 @@ export function structureText(structure: Structure): string {
     recordStructure: fields.map(({ defaultValue, ...field }) => ({
       name: field.name,
       slug: field.slug,
-      type: field.type,
+      ...declaredType(field.type),
       required: field.required,
       unique: field.unique,
       hashed: field.hashed,

@@ -17,6 +17,8 @@ export interface ValueOptions {
   readonly scale?: number;
   /** Of a request that makes days times: where the days begin. Not stored. */
   readonly timeZone?: string;
+  /** Of a FILE: the base of the addresses of the project's files. Not stored. */
+  readonly links?: string;
 }
 
 /** A value as it is compared in memory: the times of records as milliseconds. */
@@ -98,6 +100,11 @@ export interface FieldTypeEntry extends ValueKind {
   readonly inQuery?: string;
   /** How its values stand in the cells of CSV: as they are, as numbers and words for booleans, or as JSON. */
   readonly cell: 'text' | 'number' | 'digits' | 'boolean' | 'json';
+  /**
+   * Its values name files, one or a list: then answers have `fileText` of the value (types/file.ts). A structure declares
+   * both as the type of one, and a list by `many`.
+   */
+  readonly files?: 'one' | 'many';
   /** Whether its fields say how many digits their values have. */
   readonly hasDigits?: true;
   /** Whether an empty text, as forms send it, means no value where none is required. */

@@ -11,6 +11,7 @@ import type {
   ValueOptions,
   ValueReading,
 } from './field-type.ts';
+import { file, files } from './file.ts';
 import { integer } from './integer.ts';
 import { array, object } from './nested.ts';
 import { number } from './number.ts';
@@ -28,11 +29,16 @@ export const fieldTypes = {
   INTEGER: integer,
   BIGINT: bigint,
   DECIMAL: decimal,
+  FILE: file,
+  /** Declared as FILE, with `many`. */
+  FILES: files,
 } as const satisfies Readonly<Record<string, FieldTypeEntry>>;
 
 export type FieldType = keyof typeof fieldTypes;
 
-export const typeNames = Object.keys(fieldTypes) as readonly FieldType[];
+const allTypes = Object.keys(fieldTypes) as readonly FieldType[];
+/** The types that a structure may declare. */
+export const typeNames: readonly FieldType[] = allTypes.filter((type) => typeEntry(type).files !== 'many');
 
 /** The type of an id, for those who store it in a field. */
 export const typeOfIds: FieldType = 'TEXT';
@@ -58,8 +64,23 @@ export function isSameType(one: TypedField, other: TypedField): boolean {
   return one.type === other.type && one.precision === other.precision && one.scale === other.scale;
 }
 
+/** The type that a structure declares for a list of files. */
+const typeOfMany = { FILE: 'FILES' } as const;
+
+/** A field's type as a structure declares it, and its `many`. */
+export function declaredType(type: FieldType): { readonly type: FieldType; readonly many?: true } {
+  return type === typeOfMany.FILE ? { type: 'FILE', many: true } : { type };
+}
+
+/** The type of a list of values of a type; undefined: there are no such lists. */
+export function manyOf(type: FieldType): FieldType | undefined {
+  return type === 'FILE' ? typeOfMany[type] : undefined;
+}
+
 /** A type in messages, with its digits. */
 export function typeText({ type, precision, scale }: TypedField): string {
+  const { type: declared, many } = declaredType(type);
+  if (many) return `${declared} with many`;
   return precision === undefined ? type : `${type}(${precision}, ${scale})`;
 }
 

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import type { FilesPlace, PlacedFile } from '#catalogue/file-uses/file-use.ts';
+import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { Quota } from './storage-quota.ts';
+
+interface UsedFilesParts {
+  readonly uses: FileUses;
+  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'deleteAll'>;
+  readonly quota: Pick<Quota, 'freed'>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Files that a request wants to delete. Meanwhile no record gets them. */
+export interface HeldFiles {
+  /** Those that records name. */
+  readonly inUse: ReadonlySet<string>;
+  /** Some files were not deleted: records may name them again. */
+  release(names: readonly string[]): Promise<void>;
+}
+
+/** Milliseconds between looks for files that records no longer name, and of the deletion of some of them. */
+const every = 60_000;
+const deletionDeadline = 30_000;
+const filesAtOnce = 500;
+
+/** Files that records name (docs/decisions/074-a-file-field.md). */
+export class UsedFiles {
+  readonly #parts: UsedFilesParts;
+  readonly #closing = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #isScheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: UsedFilesParts) {
+    this.#parts = parts;
+  }
+
+  async hold(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<HeldFiles> {
+    if (names.length === 0) return { inUse: new Set(), release: async () => {} };
+    const { uses } = this.#parts;
+    const token = randomUUID();
+    // marked first: a write that has not noted its use by now finds the mark
+    const marked = names.map((name) => ({ place, name }));
+    await uses.mark(marked, token, signal);
+    const release = async (some: readonly string[]): Promise<void> => {
+      if (some.length > 0) await uses.unmark(some, token, AbortSignal.timeout(deletionDeadline));
+    };
+    try {
+      const found = await uses.inUse(place, names, signal);
+      // uses that have ended without a trace, such as those of a process that died, are found and removed
+      if (found.size > 0) await uses.drop(place, [...found.values()].flat(), signal);
+      await release([...found.keys()]);
+      return { inUse: new Set(found.keys()), release };
+    } catch (error) {
+      await release(names).catch(() => {});
+      throw error;
+    }
+  }
+
+  start(): void {
+    this.deleteCondemned();
+    this.#timer = setInterval(this.deleteCondemned, every).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closing.abort(new Error('the server stops'));
+    await this.#running;
+  }
+
+  /** Resolves when what was begun has ended. */
+  idle(): Promise<void> {
+    return this.#running;
+  }
+
+  /** Begins to delete the files that no record names any more. Calls during a run share the next one. */
+  readonly deleteCondemned = (): void => {
+    if (this.#isScheduled || this.#closing.signal.aborted) return;
+    this.#isScheduled = true;
+    this.#running = this.#running.then(async () => {
+      this.#isScheduled = false;
+      try {
+        await this.#deleteAll();
+      } catch (error) {
+        if (!this.#closing.signal.aborted)
+          this.#parts.log.warn({ err: error }, 'files that no record names are deleted later');
+      }
+    });
+  };
+
+  async #deleteAll(): Promise<void> {
+    const { uses } = this.#parts;
+    for (;;) {
+      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(deletionDeadline)]);
+      const some = await uses.condemned(filesAtOnce, signal);
+      if (some.length === 0) return;
+      const deleted = await this.#deleteSome(some, signal);
+      await uses.deleted(deleted, signal);
+      if (deleted.length < some.length) throw new Error('the object store did not delete all of the files');
+      if (some.length < filesAtOnce) return;
+    }
+  }
+
+  /** Deletes objects, then rows, like DELETE. Files without a row are deleted already. */
+  async #deleteSome(some: readonly PlacedFile[], signal: AbortSignal): Promise<readonly PlacedFile[]> {
+    const { cloudFiles, store, quota } = this.#parts;
+    const find = async ({ place, name }: PlacedFile): Promise<CloudFile | null> => {
+      const file = await cloudFiles.findByName(name, signal);
+      return file?.ownerId === place.ownerId && file.projectSlug === place.slug ? file : null;
+    };
+    const files = await Promise.all(some.map(find));
+    const keys = files.flatMap((file) => file?.objectKey ?? []);
+    const left = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
+    const isLeft = (file: CloudFile | null): boolean => file !== null && left.has(file.objectKey);
+    const gone = files.filter((file): file is CloudFile => file !== null && !isLeft(file));
+    await Promise.all(gone.map(({ name }) => cloudFiles.remove(name, signal)));
+    for (const owner of new Set(gone.map(({ ownerId }) => ownerId))) quota.freed(owner);
+    return some.filter((_, at) => !isLeft(files[at] as CloudFile | null));
+  }
+}
