@@ -103,18 +103,21 @@ export class NamedFiles implements RecordFiles {
     );
     const began = performance.now();
     open.open(added);
-    const end: BegunUses['end'] = (stored) => {
+    const end: BegunUses['end'] = async (stored) => {
       open.close(added);
       if (stored === 'maybe') return;
-      uses.end(place, added, AbortSignal.timeout(cleanupTimeout)).catch((error: unknown) => {
+      try {
+        await uses.end(place, added, AbortSignal.timeout(cleanupTimeout));
+      } catch (error) {
         log.warn({ err: error }, 'uses of files by records that were not stored are left');
-      });
+      }
     };
     try {
       await uses.add(place, added, signal);
       await this.#assertThere([...new Set(added.map(({ name }) => name))], signal);
     } catch (error) {
-      end('maybe');
+      // the record may have other uses of the same files
+      await end('maybe');
       throw error;
     }
     const check = (): void => {

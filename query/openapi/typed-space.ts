@@ -38,7 +38,7 @@ export function isSearchable({ type, hashed, hidden }: Field): boolean {
 export function typedSpace({ fields }: Structure): SpaceModel {
   const compared = fields.filter(({ hidden }) => !hidden);
   const shown = compared.filter(({ hashed }) => !hashed);
-  const values = byName(shown, (field) => nullable(valueSchema(field)));
+  const values = byName(shown, (field) => nullable(answerSchema(field)));
   const record = exactObject({ ...systemProperties, ...values });
   // `select` may leave out fields, and name parts of an OBJECT
   const found = {
@@ -101,6 +101,11 @@ function byName(of: readonly Field[], schema: (field: Field) => Schema): Record<
 
 function valueSchema({ type }: Field): Schema {
   return typeEntry(type).schema;
+}
+
+function answerSchema({ type }: Field): Schema {
+  const entry = typeEntry(type);
+  return entry.answerSchema ?? entry.schema;
 }
 
 function changesOf(fields: readonly Field[]): SpaceModel['changes'] {

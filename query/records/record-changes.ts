@@ -221,7 +221,7 @@ export class RecordChanges {
   }
 
   /** Makes a change of records that name, or named, files. */
-  async #withFiles<Outcome extends Pick<ChangeOutcome, 'invalidated'>>(
+  async #withFiles<Made extends Outcome | ChangeOutcome>(
     space: RecordSpace,
     {
       ids,
@@ -233,18 +233,21 @@ export class RecordChanges {
       readonly values: RecordValues | null;
       readonly files: FoundFiles | null;
     },
-    make: (permit: WritePermit | null) => Promise<Outcome>,
+    make: (permit: WritePermit | null) => Promise<Made>,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<Made> {
     const dropped = await this.#parts.files.drop(space, ids, signal);
     try {
       if (values === null || files === null || files.texts.size === 0) return await make(null);
       const named = ids.map((id) => ({ id, values }));
       const uses = await this.#parts.files.begin(space, named, files, signal);
+      let isMissing = false;
       try {
-        return await make(uses.permit);
+        const outcome = await make(uses.permit);
+        isMissing = 'row' in outcome && outcome.row === null;
+        return outcome;
       } finally {
-        uses.end('maybe');
+        await uses.end(isMissing ? 'never' : 'maybe');
       }
     } finally {
       dropped();

@@ -17,8 +17,11 @@ export interface FoundFiles {
 export interface BegunUses {
   /** The records have to be stored within it. */
   readonly permit: WritePermit;
-  /** Called when the write has ended. @param stored `never`: none of the records exists */
-  end(stored: 'never' | 'maybe'): void;
+  /**
+   * To be called when the write has ended. Never rejects.
+   * @param stored `never`: none of the records exists, and the uses are removed
+   */
+  end(stored: 'never' | 'maybe'): Promise<void>;
 }
 
 /** What writes of records do about the files that they name (docs/decisions/074-a-file-field.md). */

@@ -160,7 +160,7 @@ export class RecordInserts {
         events,
       });
     } catch (error) {
-      uses?.end('never');
+      await uses?.end('never');
       await settle();
       throw error;
     }
@@ -170,9 +170,9 @@ export class RecordInserts {
       try {
         ({ invalidated } = await outcome);
         stored = values;
-        uses?.end('maybe');
+        await uses?.end('maybe');
       } catch (error) {
-        uses?.end(error instanceof ValuesTaken ? 'never' : 'maybe');
+        await uses?.end(error instanceof ValuesTaken ? 'never' : 'maybe');
         if (!(error instanceof ValuesTaken)) throw error;
         const taken = new Set(error.values.map(({ slot, value }) => `${slot} ${value}`));
         const isTaken = ({ field, value }: UniqueValue): boolean => taken.has(`${slotOf(field)} ${value}`);

@@ -21,8 +21,9 @@ import { notGranted } from '#kernel/errors/catalogue.ts';
 import { renderError, visibleError } from '#kernel/errors/render-error.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import type { FileSweep } from '#query/file-fields/file-sweep.ts';
 import { StoredFiles } from '#query/imports/jobs/stored-files.ts';
-import { type QueryEnvironment, queryRoutes } from '#query/query-parts.ts';
+import { type QueryEnvironment, queryParts } from '#query/query-parts.ts';
 import { LoggedCatalogue } from '#query/space/logged-catalogue.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
@@ -98,6 +99,8 @@ export interface QueryHarness {
   respond(call: QueryCall): Promise<HttpResponse>;
   /** Fresh routes, with empty caches, over the same engine. */
   forget(): void;
+  /** Ages what is known of uses of files, and sweeps (query/file-fields). */
+  sweep(): Promise<void>;
   /** Routes with caches of their own beside the others, as a second process on one database has them. */
   another(): Pick<QueryHarness, 'call'>;
   /** Closes the engine, and starts anew on the same directory. */
@@ -175,6 +178,7 @@ export async function openQueryHarness(
   let db: Database;
   let stores: ClickhouseStores | null = null;
   let router: Router;
+  let fileSweep: FileSweep;
   let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
   let store: WritableStore;
   let catalogue: TableCatalogue;
@@ -203,37 +207,36 @@ export async function openQueryHarness(
       ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });
     const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), singleWriter });
-    return new Router([
-      ...queryRoutes({
-        config: { ...queryConfig, dataDir, ...options.config },
-        database: testDatabase,
-        store: by,
-        catalogue,
-        projects,
-        authenticate,
-        authenticateAgain: authenticate,
-        fileSenders: sendersFor({ authenticate, projects, db, database: testDatabase }),
-        events,
-        files: new StoredFiles({
-          deploymentId: testDeployment,
-          open: () => createFileSystemStore({ root: join(dataDir, 'files') }),
-        }),
-        fileLinks: ({ projectSlug }) => `http://files.test/_f_/${projectSlug}/`,
-        metrics,
-        log,
-        invalidation: invalidation ?? unannounced,
-        throttle: options.throttle ?? new LoginThrottle(),
-        redis: options.redis,
-        hasher: options.hasher ?? quickHasher(),
-        reservations: options.reservations?.() ?? createLocalReservations(),
-        freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
-        now: options.now ?? Date.now,
-        usage: new UsageCounts({ db, database: testDatabase, log }),
-        uses: new OwnUses(),
-        baseUrl: () => 'http://127.0.0.1:8080',
+    const parts = queryParts({
+      config: { ...queryConfig, dataDir, ...options.config },
+      database: testDatabase,
+      store: by,
+      catalogue,
+      projects,
+      authenticate,
+      authenticateAgain: authenticate,
+      fileSenders: sendersFor({ authenticate, projects, db, database: testDatabase }),
+      events,
+      files: new StoredFiles({
+        deploymentId: testDeployment,
+        open: () => createFileSystemStore({ root: join(dataDir, 'files') }),
       }),
-      ...webhookRoutes({ webhooks: events, authenticate }),
-    ]);
+      fileLinks: ({ projectSlug }) => `http://files.test/_f_/${projectSlug}/`,
+      metrics,
+      log,
+      invalidation: invalidation ?? unannounced,
+      throttle: options.throttle ?? new LoginThrottle(),
+      redis: options.redis,
+      hasher: options.hasher ?? quickHasher(),
+      reservations: options.reservations?.() ?? createLocalReservations(),
+      freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
+      now: options.now ?? Date.now,
+      usage: new UsageCounts({ db, database: testDatabase, log }),
+      uses: new OwnUses(),
+      baseUrl: () => 'http://127.0.0.1:8080',
+    });
+    fileSweep = parts.fileFields.sweep;
+    return new Router([...parts.routes, ...webhookRoutes({ webhooks: events, authenticate })]);
   };
   const forget = (): void => {
     store = openStore();
@@ -358,6 +361,18 @@ export async function openQueryHarness(
     dataDir,
     respond,
     forget,
+    async sweep() {
+      await fileSweep.idle();
+      for (const [table, where] of [
+        ['file_uses', '1'],
+        ['file_drops', "kind = 'drop'"],
+      ])
+        await db.command({
+          sql: `UPDATE ${testDatabase}.${table} SET at = at - INTERVAL 200 SECOND WHERE ${where}`,
+          home: 'file_uses',
+        });
+      await fileSweep.workOffOld(AbortSignal.timeout(60_000));
+    },
     call: (call) => callBy(router, call),
     another() {
       const by = openRouter(openStore());

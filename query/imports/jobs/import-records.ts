@@ -224,7 +224,7 @@ async function beginFiles(
   const began = performance.now();
   const begun: BegunUses[] = [];
   const end = (): void => {
-    for (const uses of begun) uses.end('maybe');
+    for (const uses of begun) void uses.end('maybe');
   };
   try {
     for await (const uses of usesOf(deps, staged, signal)) begun.push(uses);

@@ -10,6 +10,8 @@ import { joinedText } from './joined-text.ts';
 import { keyText } from './record-keys.ts';
 import { engineTime, type RecordRow, recordLines } from './record-row.ts';
 
+const noFiles: ReadonlyMap<string, string> = new Map();
+
 /** A record about to be stored. */
 export interface NewRecord {
   readonly id: string;
@@ -29,7 +31,10 @@ export interface KeyOfRecord {
   readonly index: number;
 }
 
-export function rowOf({ structure }: RecordSpace, { id, createdAt, values, files }: NewRecord): RecordRow {
+export function rowOf(
+  { structure }: RecordSpace,
+  { id, createdAt, values, files = noFiles }: NewRecord,
+): RecordRow {
   const doc: Record<string, string> = {};
   const hashes: Record<string, string> = {};
   const parts = partsOf(structure);
@@ -37,7 +42,7 @@ export function rowOf({ structure }: RecordSpace, { id, createdAt, values, files
     if (value === null) return;
     const { slot, kind, ofFile } = parts[index] as FieldParts;
     (kind === 'h' ? hashes : doc)[slot] = String(value);
-    if (ofFile !== null && files !== undefined) doc[ofFile.slot] = fileText(ofFile.entry, value, files);
+    if (ofFile !== null) doc[ofFile.slot] = fileText(ofFile.entry, value, files);
   });
   return { row: { _id: id, _created_at: createdAt, _updated_at: createdAt, _doc: doc }, hashes };
 }
@@ -90,7 +95,7 @@ export async function newCompactLines(
 function compactLine(
   spaceId: string,
   parts: readonly FieldParts[],
-  { id, createdAt, values, files }: NewRecord,
+  { id, createdAt, values, files = noFiles }: NewRecord,
   keys: string,
 ): string {
   const time = engineTime(createdAt);
@@ -113,8 +118,7 @@ function compactLine(
       continue;
     }
     doc += (doc === '' ? key : nextKey) + inMap;
-    if (ofFile !== null && files !== undefined)
-      doc += `,"${ofFile.slot}":${quoted(fileText(ofFile.entry, value, files))}`;
+    if (ofFile !== null) doc += `,"${ofFile.slot}":${quoted(fileText(ofFile.entry, value, files))}`;
     // numbers and booleans are kept as JSON writes them
     if (kind !== 'm') columns += kind === 'i' ? `,${wholeText(value as string)}` : `,${json}`;
   }
@@ -122,7 +126,10 @@ function compactLine(
 }
 
 /** A record as find would return it once stored. */
-export function newRecordJson(structure: Structure, { id, createdAt, values, files }: NewRecord): string {
+export function newRecordJson(
+  structure: Structure,
+  { id, createdAt, values, files = noFiles }: NewRecord,
+): string {
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
   for (let index = 0; index < parts.length; index++) {
@@ -130,7 +137,7 @@ export function newRecordJson(structure: Structure, { id, createdAt, values, fil
     if (isSecret) continue;
     const value = kind === 'h' ? null : (values[index] ?? null);
     if (ofFile !== null && value !== null)
-      text += answer + linkedText(fileText(ofFile.entry, value, files ?? noFiles), ofFile.links);
+      text += answer + linkedText(fileText(ofFile.entry, value, files), ofFile.links);
     else text += answer + (isQuoted && typeof value === 'string' ? quoted(value) : value);
   }
   return `${text},"createdAt":"${createdAt}","updatedAt":"${createdAt}"}`;
@@ -179,8 +186,6 @@ interface FieldParts {
     readonly links: string | undefined;
   } | null;
 }
-
-const noFiles: ReadonlyMap<string, string> = new Map();
 
 const known = new WeakMap<Structure, readonly FieldParts[]>();
 

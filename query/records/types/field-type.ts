@@ -142,6 +142,8 @@ export interface FieldTypeEntry extends ValueKind {
   /** SQL for a value of the engine as JSON text. */
   readonly jsonSql: (value: string, options: ValueOptions) => string;
   readonly schema: Schema;
+  /** Of its values in answers; absent: the same. */
+  readonly answerSchema?: Schema;
   readonly example: unknown;
   /** How values become those of other types, only where nothing is lost. */
   readonly conversions: Readonly<Record<string, Convert>>;

@@ -33,6 +33,8 @@ function readNames(value: unknown): ValueReading {
   return { value: JSON.stringify(names) };
 }
 
+const name = { type: 'string', description: 'The `name` of a CloudFile of the project' } as const;
+
 const answer = {
   type: 'object',
   required: ['name', 's3Link', 'contentType', 'size'],
@@ -59,7 +61,8 @@ export const file: FieldTypeEntry = {
   readText: (text, options) => file.read(text, options),
   emptyIsMissing: true,
   infers: () => false,
-  schema: answer,
+  schema: name,
+  answerSchema: answer,
   example,
   conversions: {},
 };
@@ -81,7 +84,8 @@ export const files: FieldTypeEntry = {
     }
   },
   infers: () => false,
-  schema: { type: 'array', items: answer },
+  schema: { type: 'array', items: name, maxItems: mostFiles },
+  answerSchema: { type: 'array', items: answer },
   example: [example],
 };
 
