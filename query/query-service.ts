@@ -26,6 +26,8 @@ type OpenEvents = (
 
 /** How often receipts of inserts are swept. Milliseconds. */
 const sweepEvery = 3_600_000;
+/** Milliseconds for reading what an earlier process left. */
+const adoptTimeout = 30_000;
 
 const examples: Examples = (curl, baseUrl) => `Insert records:
 ${curl} -H 'structure: ${JSON.stringify(exampleStructure)}' -H 'Content-Type: application/json' -d '[{"name":"Ada","age":36},{"name":"Grace","age":45}]' ${baseUrl}/demo/people
@@ -47,6 +49,7 @@ export const queryService =
     const { routes, imports, tables, live, fileFields, remove } = queryParts(environment);
     services.removals.add('records', remove);
     await imports.open();
+    await fileFields.sweep.adopt(AbortSignal.timeout(adoptTimeout));
     return {
       routes: [...routes, ...events.routes],
       // not Redis: most requests do without it

@@ -35,12 +35,13 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
     // rules may name another space of the project
     for (const { slug, exported } of places)
       if (exported.rules !== null) await setRules(deps, project, slug, exported.rules);
+    // before the records that name them
+    for await (const files of pagesOf(folder.files(project)))
+      await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
     for (const place of places) {
       const { state, inserted } = await importRecords(deps, jobs, place);
       progress.done(`${project}/${place.slug}: ${inserted} records, ${state}`);
     }
-    for await (const files of pagesOf(folder.files(project)))
-      await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
     await importFileRules(deps, project);
     progress.say(`${project} complete; record spaces: ${spaces.length}`);
   }

@@ -10,13 +10,15 @@ export interface ShownField {
   /** Of a DECIMAL. */
   readonly precision?: number;
   readonly scale?: number;
+  /** Of a FILE. */
+  readonly many?: boolean;
 }
 
-const flags = ['required', 'unique', 'hashed'] as const;
+const flags = ['many', 'required', 'unique', 'hashed'] as const;
 const identifier = /^[A-Za-z_$][\w$]*$/;
 /** Names that are reserved, or that the module uses itself. */
 const taken = new Set(
-  `array bigint boolean date datetime decimal integer number object space text await break case catch class const continue debugger default delete do else enum
+  `array bigint boolean date datetime decimal file integer number object space text await break case catch class const continue debugger default delete do else enum
   export extends false finally for function if implements import in instanceof interface let new null package private
   protected public return static super switch this throw true try typeof var void while with yield arguments eval`.split(
     /\s+/,

@@ -13,6 +13,15 @@ export interface ValuesOfTypes {
   BIGINT: bigint;
   /** Such as `12.30`, with the digits of its field. */
   DECIMAL: string;
+  FILE: FileValue | readonly FileValue[];
+}
+
+/** A file of the project that a record names. To store it, its name is enough. */
+export interface FileValue {
+  readonly name: string;
+  readonly s3Link: string;
+  readonly contentType: string;
+  readonly size: number;
 }
 export type FieldType = keyof ValuesOfTypes;
 
@@ -35,7 +44,11 @@ interface Digits {
   readonly precision: number;
   readonly scale: number;
 }
-type AnyOptions = FieldOptions & Partial<Digits>;
+interface Many {
+  /** A value is a list of files. */
+  readonly many?: boolean;
+}
+type AnyOptions = FieldOptions & Partial<Digits> & Many;
 type NoDigits = { readonly [Name in keyof Digits]?: never };
 
 /** A field of a space. @typeParam Value the type of its values */
@@ -79,6 +92,13 @@ export function decimal<const Options extends FieldOptions & Digits>(
   return { type: 'DECIMAL', options };
 }
 
+/** Files of the project, which go with their records: one, or a list with `many: true`. */
+export function file<const Options extends FieldOptions & Many & NoDigits = object>(
+  options: Options = {} as Options,
+): TypedField<'FILE', Options, Options extends { readonly many: true } ? readonly FileValue[] : FileValue> {
+  return { type: 'FILE', options };
+}
+
 export type Fields = Readonly<Record<string, Field>>;
 
 /** A record space: a name in addresses, and fields. */
@@ -94,7 +114,13 @@ export function space<const Of extends Fields>(slug: string, fields: Of): Space<
 export type Flat<Type> = { [Key in keyof Type]: Type[Key] } & {};
 type ValueOf<Of extends Field> = Of extends Field<FieldType, AnyOptions, infer Value> ? Value : never;
 /** A value to store or to compare with. */
-type GivenOf<Of extends Field> = ValueOf<Of> | (Of['type'] extends 'DATETIME' ? Date : never);
+type GivenOf<Of extends Field> = Of['type'] extends 'FILE'
+  ? OneOrMany<Of, string | Pick<FileValue, 'name'>>
+  : ComparedOf<Of>;
+type ComparedOf<Of extends Field> = Of['type'] extends 'FILE'
+  ? OneOrMany<Of, string>
+  : ValueOf<Of> | (Of['type'] extends 'DATETIME' ? Date : never);
+type OneOrMany<Of extends Field, One> = Of['options'] extends { readonly many: true } ? readonly One[] : One;
 type With<Of extends Fields, Option extends keyof FieldOptions> = {
   [Name in keyof Of]: Of[Name]['options'] extends { readonly [Key in Option]: true } ? Name : never;
 }[keyof Of];
@@ -178,14 +204,15 @@ type Operators<Type extends FieldType, Value> = {
   INTEGER: OrderOperators<Value>;
   BIGINT: OrderOperators<Value>;
   DECIMAL: OrderOperators<Value>;
+  FILE: Value extends readonly unknown[] ? ArrayOperators<Value> : ListOperators<Value>;
 }[Type];
 
 /** A moment. Texts are in the form of ISO 8601, or days. */
 type Moment = string | Date;
 
 type FieldCondition<Of extends Field> = Of['options'] extends { readonly hashed: true }
-  ? GivenOf<Of>
-  : GivenOf<Of> | Operators<Of['type'], GivenOf<Of>>;
+  ? ComparedOf<Of>
+  : ComparedOf<Of> | Operators<Of['type'], ComparedOf<Of>>;
 
 /** Conditions. All of them must hold. */
 export type Where<Of extends Fields> = {

@@ -57,7 +57,14 @@ export class FileSweep {
     });
   };
 
+  /** Called before this process writes. Without other processes, all drops are left by one that died. */
+  async adopt(signal: AbortSignal): Promise<void> {
+    const { uses, store } = this.#parts;
+    if (store.singleWriter) this.#waiting.push(...(await uses.oldDrops(mostWaiting, 'all', signal)));
+  }
+
   start(): void {
+    this.settled([]);
     const run = (): void => this.#then((signal) => this.workOffOld(signal));
     run();
     this.#timer = setInterval(run, every).unref();
@@ -78,7 +85,7 @@ export class FileSweep {
   async workOffOld(signal: AbortSignal): Promise<void> {
     const { uses } = this.#parts;
     for (;;) {
-      const drops = await uses.oldDrops(dropsAtOnce, signal);
+      const drops = await uses.oldDrops(dropsAtOnce, 'old', signal);
       if (drops.length === 0) break;
       // what can't be decided yet is left to the next run
       if (!(await this.#workOff(drops, signal))) break;

@@ -105,7 +105,7 @@ t.test('every answer has the facts of files', async (t: Test) => {
   t.strictSame((await space.find()).body, [one.body, two.body, changed.body], 'from the engine');
   t.match((await space.search('x', ['title'])).body, [one.body]);
   const csv = await harness.call({ path: `${space.path}/_export_.csv`, structure: space.structure });
-  t.match(csv.text, `${a},"[""${b}"",""${c}""]"`);
+  t.ok(csv.text.includes(`"${a}","[""${b}"",""${c}""]"`));
   t.strictSame((await space.clear()).body, { deleted: 3 });
 });
 

@@ -94,13 +94,13 @@ export class FileUses {
     return drops;
   }
 
-  /** Drops of processes that did not work them off. */
-  async oldDrops(limit: number, signal: AbortSignal): Promise<readonly FileDrop[]> {
+  /** Drops of processes that did not work them off. @param which `all`: no other process is running */
+  async oldDrops(limit: number, which: 'old' | 'all', signal: AbortSignal): Promise<readonly FileDrop[]> {
     interface Row extends RecordPlace, FilesPlace {
       readonly token: string;
     }
     const sql = `SELECT owner_id AS ownerId, project_slug AS slug, space, record, token FROM ${this.#drops}
-      WHERE kind = 'drop' AND ${olderThan(youngFor)} ORDER BY at LIMIT ${limit}`;
+      WHERE kind = 'drop' AND ${which === 'all' ? '1' : olderThan(youngFor)} ORDER BY at LIMIT ${limit}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home });
     return rows.map(({ ownerId, slug, space, record, token }) => ({
       place: { ownerId, slug },
