@@ -47,11 +47,23 @@ export async function listSpaces(
     address`/_projects_/${project}/spaces`,
     { query, signal },
   );
-  return { items: spaces, next };
+  return { items: spaces.map(withLists), next };
 }
 
-export function getSpace(project: string, space: string, signal: AbortSignal): Promise<Space> {
-  return callJson<Space>(address`/_projects_/${project}/spaces/${space}`, { signal });
+export async function getSpace(project: string, space: string, signal: AbortSignal): Promise<Space> {
+  return withLists(await callJson<Space>(address`/_projects_/${project}/spaces/${space}`, { signal }));
+}
+
+/** Fields as the pages have them: a FILE with `many` is of a type of its own. */
+function withLists(space: Space): Space {
+  const fields = space.fields.map((field) =>
+    field.many === true ? { ...field, type: 'FILES' as const } : field,
+  );
+  return { ...space, fields };
+}
+
+function declared(field: Field): Field {
+  return field.type === 'FILES' ? { ...field, type: 'FILE', many: true } : { ...field, many: false };
 }
 
 /** @param path of a project, a record space or a field, below /_projects_ */
@@ -66,6 +78,6 @@ export async function changeStructure(
   recordStructure: readonly Field[],
   settings: SpaceSettings = {},
 ): Promise<void> {
-  const json = { name, description, recordStructure, ...settings };
+  const json = { name, description, recordStructure: recordStructure.map(declared), ...settings };
   await callApi(address`/${project}/${slug}/set-structure`, { method: 'POST', json, timeoutMs: changeMs });
 }

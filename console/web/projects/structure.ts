@@ -10,6 +10,8 @@ export interface Field extends Digits {
   readonly required: boolean;
   readonly unique: boolean;
   readonly hashed: boolean;
+  /** Of a FILE, as the API has it. */
+  readonly many?: boolean;
   readonly normalize?: readonly string[];
   readonly description?: string;
   readonly comment?: string;

@@ -3,6 +3,8 @@ export interface CellText {
   readonly text: string;
   /** The value is longer. */
   readonly cut: boolean;
+  /** The address of a file. */
+  readonly link?: string;
 }
 
 const longest = 120;
@@ -10,8 +12,28 @@ const longest = 120;
 export function cellText(value: unknown): CellText | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return cutText(value);
+  if (isFile(value)) return { ...cutText(shownName(value)), link: value.s3Link };
+  if (Array.isArray(value) && value.length > 0 && value.every(isFile))
+    return cutText(value.map(shownName).join(', '));
   if (typeof value === 'object') return nestedText(value);
   return { text: String(value), cut: false };
+}
+
+interface FileValue {
+  readonly name: string;
+  readonly s3Link: string;
+}
+
+/** A file as answers have it. An OBJECT may look like one, so its address is checked. */
+function isFile(value: unknown): value is FileValue {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, s3Link } = value as Partial<FileValue>;
+  return typeof name === 'string' && typeof s3Link === 'string' && /^https?:\/\//.test(s3Link);
+}
+
+/** The name without the id before it. */
+function shownName({ name }: FileValue): string {
+  return name.replace(/^[0-9a-f-]{36}_/, '');
 }
 
 /** Replaces whitespace by spaces, and does not split surrogate pairs. */

@@ -12,6 +12,7 @@ import {
   readDatetime,
   readDayOrTime,
   readDecimal,
+  readFileName,
   readInteger,
   readNumber,
   readObject,
@@ -178,6 +179,27 @@ export const fieldTypes = {
     hint: ({ precision = 0, scale = 0 }) =>
       `At most ${digitsOf(precision)}, ${scale} of them behind the point.`,
     conversions: { ...toText, DECIMAL: short },
+  },
+  FILE: {
+    words: 'an uploaded file',
+    width: 220,
+    operators: ['eq', ...lists, ...presence],
+    read: readFileName,
+    control: 'line',
+    hint: () => 'The name of an uploaded file. It goes with the last record that names it.',
+    can: [],
+    conversions: {},
+  },
+  /** A FILE with `many`. */
+  FILES: {
+    words: 'a list of uploaded files',
+    width: 260,
+    operators: ['has', 'hasAny', 'hasAll', 'size', 'eq', 'ne', ...presence],
+    read: readArray,
+    control: 'json',
+    hint: () => 'The names of uploaded files as JSON, such as ["…_a.jpg", "…_b.jpg"].',
+    can: [],
+    conversions: {},
   },
 } as const satisfies Readonly<Record<string, FieldTypeEntry>>;
 

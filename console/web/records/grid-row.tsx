@@ -109,7 +109,21 @@ function GridCell({
       {there && (cell === null || cell === undefined) && <span class="none">no value</span>}
       {cell && (
         <>
-          <span class="cut">{cell.text}</span>
+          {cell.link === undefined ? (
+            <span class="cut">{cell.text}</span>
+          ) : (
+            // the grid has the focus
+            <a
+              class="cut"
+              href={cell.link}
+              target="_blank"
+              rel="noreferrer"
+              tabIndex={-1}
+              onClick={(event) => event.stopPropagation()}
+            >
+              {cell.text}
+            </a>
+          )}
           {cell.cut && <span class="more-text">…</span>}
         </>
       )}

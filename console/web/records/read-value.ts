@@ -103,6 +103,8 @@ export const readRecordTime: ReadValue = (text) => {
   return { problem: 'Write a day or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z.' };
 };
 
+export const readFileName: ReadValue = (text) => ({ value: text.trim() });
+
 export const readArray: ReadValue = (text) => readJson(text, true);
 export const readObject: ReadValue = (text) => readJson(text, false);
 

@@ -5,9 +5,11 @@ import { type ControlIds, Labels } from '../parts/field.tsx';
 import { formatBytes } from '../parts/format.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
 import { typeEntry } from './field-types.ts';
+import { FileUpload } from './file-upload.tsx';
 import type { FormEntry } from './record-form.ts';
 
 export interface RecordFieldProps {
+  readonly project: string;
   readonly field: Field;
   readonly index: number;
   readonly isNew: boolean;
@@ -21,7 +23,7 @@ const largeText = 100_000;
 
 /** A field of the form, by type, which can be cleared to have no value. */
 export function RecordField(props: RecordFieldProps): JSX.Element {
-  const { field, index, isNew, entry, problem, onChange } = props;
+  const { project, field, index, isNew, entry, problem, onChange } = props;
   const [unfolded, setUnfolded] = useState(false);
   // the focused button was removed
   useLayoutEffect(() => {
@@ -65,7 +67,12 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
             </button>
           </div>
         ) : (
-          <Control field={field} entry={entry} common={common} onChange={onChange} />
+          <>
+            <Control field={field} entry={entry} common={common} onChange={onChange} />
+            {(field.type === 'FILE' || field.type === 'FILES') && (
+              <FileUpload project={project} field={field} entry={entry} onChange={onChange} />
+            )}
+          </>
         );
       }}
     </Labels>

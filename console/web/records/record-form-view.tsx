@@ -86,6 +86,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
       {fields.map((field, index) => (
         <RecordField
           key={field.name}
+          project={api.project}
           field={field}
           index={index}
           isNew={record === null}

@@ -22,8 +22,16 @@ function entryOf(field: Field, record: StoredRecord | null): FormEntry {
   if (field.hashed) return noValue;
   const value = record === null ? field.defaultValue : record[field.name];
   if (value === null || value === undefined) return noValue;
+  if (field.type === 'FILE') return { text: nameOf(value), none: false };
+  if (field.type === 'FILES' && Array.isArray(value))
+    return { text: JSON.stringify(value.map(nameOf), null, 2), none: false };
   const text = typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
   return { text, none: false };
+}
+
+/** Of a file as answers have it. */
+function nameOf(file: unknown): string {
+  return String((file as { readonly name?: unknown }).name);
 }
 
 /** The body of the request, and the problems of the form by field. */

@@ -36,9 +36,11 @@ export interface ExportRequest {
 
 /** The record operations of one space. */
 export class RecordsApi {
+  readonly project: string;
   readonly #path: string;
 
   constructor(project: string, space: string) {
+    this.project = project;
     this.#path = address`/${project}/${space}`;
   }
 
