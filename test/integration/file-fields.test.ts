@@ -6,6 +6,7 @@ import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UsedFiles } from '#gateway/access/used-files.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { newFile } from '../services/new-file.ts';
 import { openQueryHarness, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -378,4 +379,37 @@ t.test('an insert beside the last drop: stored with its file, or refused', async
     }
     await goes(t, [file]);
   }
+});
+
+t.test('an import names files', async (t: Test) => {
+  const space = spaceOf(harness, 'demo', 'imported', fields);
+  await space.make();
+  const [a, b, c] = [await upload(), await upload(), await upload()];
+  const load = async (rows: readonly object[], query = '') => {
+    const path = `${space.path}/_import_`;
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const body = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const { body: job } = await harness.call({ path, query, headers, body, structure: space.structure });
+    const read = async () => (await harness.call({ path: `/_jobs_/${job.id}` })).body;
+    await eventuallyEqual(t, async () => /done|failed/.test((await read()).state), true);
+    return read();
+  };
+  const missing = `${randomUUID()}_a.txt`;
+  const failed = await load([{ photo: a }, { title: 'x', album: [b, missing] }]);
+  t.match(failed, {
+    state: 'failed',
+    problems: [{ field: 'album', reason: /the project has no such file/ }],
+  });
+  await stays(t, [a, b, c], 'their records never were');
+  t.match(await load([{ photo: { name: a } }, { album: [b, c] }, {}]), { state: 'done', inserted: 3 });
+  const records = (await space.find()).body;
+  t.match(records, [{ photo: shown(a) }, { album: [shown(b), shown(c)] }, { photo: null }]);
+  await stays(t, [a, b, c]);
+  await space.deleteOneById(records[0].id);
+  await goes(t, [a]);
+  await stays(t, [b, c]);
+  const csv = await harness.call({ path: `${space.path}/_export_.csv`, structure: space.structure });
+  await space.clear();
+  await goes(t, [b, c]);
+  t.ok(csv.text.includes(b));
 });
