@@ -2,6 +2,7 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import type { MailPurpose } from '#kernel/record-events/mail.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { typeOfFlags, typeOfTexts } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import { type MailTexts, readMailTexts } from './mail-texts.ts';
 
@@ -70,16 +71,16 @@ export function readSignUp(input: unknown, structure: Structure, problems: strin
 const wanted = {
   email: {
     form: 'a TEXT that is unique and not hashed',
-    fits: ({ type, unique, hashed }: Field) => type === 'TEXT' && unique && !hashed,
+    fits: ({ type, unique, hashed }: Field) => type === typeOfTexts && unique && !hashed,
   },
   password: {
     form: 'a TEXT that is hashed and not unique',
-    fits: ({ type, unique, hashed }: Field) => type === 'TEXT' && hashed && !unique,
+    fits: ({ type, unique, hashed }: Field) => type === typeOfTexts && hashed && !unique,
   },
   verified: {
     form: 'a BOOLEAN that is neither unique nor hashed, and not true by default',
     fits: ({ type, unique, hashed, defaultValue }: Field) =>
-      type === 'BOOLEAN' && !unique && !hashed && defaultValue !== true,
+      type === typeOfFlags && !unique && !hashed && defaultValue !== true,
   },
 };
 

@@ -1,3 +1,4 @@
+import { typeOfFlags, typeOfTexts } from '#records/types/field-types.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { Sample } from './operation-sample.ts';
 
@@ -7,9 +8,9 @@ const structure = {
   projectSlug: 'demo',
   slug: 'members',
   recordStructure: [
-    { name: 'email', slug: 'email', type: 'TEXT', unique: true, required: true },
-    { name: 'password', slug: 'password', type: 'TEXT', hashed: true, required: true },
-    { name: 'verified', slug: 'verified', type: 'BOOLEAN' },
+    { name: 'email', slug: 'email', type: typeOfTexts, unique: true, required: true },
+    { name: 'password', slug: 'password', type: typeOfTexts, hashed: true, required: true },
+    { name: 'verified', slug: 'verified', type: typeOfFlags },
   ],
 };
 

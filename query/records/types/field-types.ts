@@ -43,6 +43,10 @@ export const typeNames: readonly FieldType[] = allTypes.filter((type) => typeEnt
 /** The type of an id, for those who store it in a field. */
 export const typeOfIds: FieldType = 'TEXT';
 
+/** Of fields that the service itself reads and writes, as for sign-up. */
+export const typeOfTexts: FieldType = 'TEXT';
+export const typeOfFlags: FieldType = 'BOOLEAN';
+
 /** The type of numbers that functions compute. */
 export const typeOfResults: FieldType = 'NUMBER';
 export const typeOfExactResults: FieldType = 'DECIMAL';
