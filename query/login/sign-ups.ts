@@ -25,13 +25,7 @@ import type { Spaces } from '../space/spaces.ts';
 import { isMailAddress } from './mail-address.ts';
 import type { MailLimits } from './mail-limits.ts';
 import type { SignUpSettings } from './sign-up-settings.ts';
-import {
-  type MailProof,
-  type SignUpSpace,
-  type SignUpUser,
-  type SignUpUsers,
-  signUpOf,
-} from './sign-up-users.ts';
+import { type MailProof, type SignUpSpace, type SignUpUsers, signUpOf } from './sign-up-users.ts';
 
 interface SignUpsParts {
   readonly spaces: Pick<Spaces, 'find'>;
@@ -127,7 +121,7 @@ export class SignUps {
     purpose: 'verifyEmail' | 'resetPassword',
     { proof, values }: { readonly proof: MailProof; readonly values: Readonly<Record<string, unknown>> },
     signal: AbortSignal,
-  ): Promise<SignUpUser> {
+  ): Promise<void> {
     const { users, changes } = this.#parts;
     const { space } = where;
     const wanted = validateChanges(values, space.structure);
@@ -140,7 +134,6 @@ export class SignUps {
     };
     const changed = await changes.update(space, { id: user.id, stillWanted }, wanted, signal);
     if (changed === null) throw linkRefused('The link or the code has expired, was used, or is not valid');
-    return user;
   }
 
   /** Null: the address is taken, and nobody may see it. Throws for other values that are taken. */
