@@ -192,6 +192,8 @@ async function noteOf(owner: string): Promise<Note> {
 const absent: Note = { id: '0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34', text: 'markNONEx', code: 'markNONExcode' };
 
 const users = JSON.stringify({ mustExistSpaceStructures: [{ slug: 'users' }] });
+/** The rules have no signUp: they are for nobody, and ask for no login (sign-up.test.ts has the others). */
+const mailSteps: readonly string[] = ['signUp', 'verifyEmail', 'resetPassword'];
 type Asked = Pick<Call, 'body' | 'headers'> & { readonly query?: string };
 /** What each operation is asked about a note. */
 const questions: Readonly<Record<string, (note: Note) => Asked>> = {
@@ -226,6 +228,12 @@ const questions: Readonly<Record<string, (note: Note) => Asked>> = {
   refreshLogin: () => ({ headers: { 'function-resources': users } }),
   // of a stranger, so that the users stay
   logout: () => ({ headers: { 'function-resources': users, token: 'x' } }),
+  ...Object.fromEntries(
+    mailSteps.map((name) => [
+      name,
+      () => ({ body: { email: 'ada@example.com' }, headers: { 'function-resources': users } }),
+    ]),
+  ),
   sendOtp: () => ({ body: {} }),
   sendPushNotifications: () => ({ body: {} }),
   setStructure: () => ({ body: JSON.parse(structureOf('app', 'notes', fieldsOf('more TEXT'))) }),
@@ -253,6 +261,7 @@ const ofNoNote = [
   'login',
   'refreshLogin',
   'logout',
+  ...mailSteps,
   'sendOtp',
   'sendPushNotifications',
 ];
@@ -314,7 +323,8 @@ t.test('by everybody', async (t) => {
         const needsStructure = name.endsWith('Structure');
         if (refused !== null) {
           const isLogin = badLogin && name === 'login';
-          const expected = isLogin ? 200 : badLogin && needsStructure ? 403 : refused;
+          const isForNobody = needsStructure || mailSteps.includes(name);
+          const expected = isLogin ? 200 : badLogin && isForNobody ? 403 : refused;
           const isMissing = badLogin && name.startsWith('send');
           for (const { status, text } of answers.values())
             if (!isMissing && status !== expected)
@@ -329,6 +339,8 @@ t.test('by everybody', async (t) => {
             if (status < 400 !== isDone) t.fail(`${what}: ${status}, about a structure`);
           continue;
         }
+        if (mailSteps.includes(name))
+          for (const { status } of answers.values()) if (status !== 403) t.fail(`${what}: ${status}`);
         if (ofNoNote.includes(name)) continue;
         // of another's note one learns what one learns of none; but a value that is taken is taken
         const [ofAda, ofBob, ofNone] = outcome as [string, string, string];
