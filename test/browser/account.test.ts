@@ -41,7 +41,7 @@ t.test('nobody else registers, and a wrong password says so without naming which
   await logIn(page, 'wrong password');
   await page.getByRole('alert').getByText(/./).first().waitFor();
   await logIn(page);
-  await page.getByRole('heading', { name: 'Account' }).waitFor();
+  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
   await eventuallyEqual(t, () => page.url(), server.url('/account?from=mail'), 'the page that was asked for');
   await page.context().close();
 });
@@ -52,7 +52,7 @@ t.test('another password ends the other sessions, and this one goes on', async (
   for (const { page } of [here, there]) {
     await page.goto(server.url('/account'));
     await logIn(page);
-    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
   }
   await here.page.getByLabel('Current password').fill(person.password);
   await here.page.getByLabel('New password').fill(next);

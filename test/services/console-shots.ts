@@ -110,6 +110,7 @@ export const consoleShots: readonly Shot[] = [
       await page.locator('.chart svg').first().waitFor();
     },
   },
+  { name: 'members', path: '/members' },
   { name: 'account', path: '/account' },
 ];
 

@@ -17,8 +17,9 @@ export function AccountSwitch(): JSX.Element | null {
     }
   };
   return (
-    <div class="who">
+    <div class="account-switch">
       <SelectField
+        hideLabel
         label="Account"
         value={acting?.id ?? ''}
         onInput={(id) => void enter(id)}

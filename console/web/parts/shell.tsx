@@ -34,6 +34,7 @@ export function Shell({ section, children }: ShellProps): JSX.Element {
       </a>
       <header class="side">
         <Brand />
+        <AccountSwitch />
         <nav class="sections" aria-label="Main">
           {shown.map(([name, label]) => (
             <a key={name} href={to`/${name}`} aria-current={name === section ? 'true' : undefined}>
@@ -44,7 +45,6 @@ export function Shell({ section, children }: ShellProps): JSX.Element {
         </nav>
         <div class="side-foot">
           <UploadStatus />
-          <AccountSwitch />
           <p class="hint who cut" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>
