@@ -18,8 +18,6 @@ async function check(t: Test, page: Page, name: string): Promise<void> {
     t.strictSame(await seriousFindings(page), [], `${name}: ${size}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     t.ok(wide <= 0, `${name} fits on a screen that is ${size}`);
-    if (folder !== undefined)
-      await page.screenshot({ path: `${folder}/${name}-${size}.png`, fullPage: true });
   }
   await page.setViewportSize(sizes.wide);
 }
