@@ -2,6 +2,7 @@ import { LockRefused, type Locks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ClosedAccounts } from './closed-accounts.ts';
 
@@ -133,7 +134,7 @@ export class AccountRemovals {
     const { db, database, grace, log } = this.#deps;
     const began = Date.now();
     const isLast = began >= account.closed + grace;
-    await remove(account.id, AbortSignal.any([stop, AbortSignal.timeout(passLimit)]), isLast);
+    await withDeadline(stop, passLimit, ({ signal }) => remove(account.id, signal, isLast));
     const lines = rowLine([account.id, part, timestampText(new Date(began)), isLast ? 1 : 0]);
     await db.insert({ table: `${database}.account_removals`, columns, lines });
     if (isLast) log.info({ part, account: account.id }, 'a part of a deleted account is removed');

@@ -83,7 +83,9 @@ t.test('every code of the catalogue is at some operation, or said of all', async
   const document = await documentOf(processRoutes(processes.both));
   const codes = operationsOf(document).flatMap(({ operation }) => operation['x-error-codes'] as string[]);
   const { description } = document.info as { description: string };
-  const ofTheDashboard = ['csrf_refused', 'registration_refused', 'wrong_password'];
+  const ofTheDashboard = [
+    ...['csrf_refused', 'registration_refused', 'wrong_password', 'email_refused', 'membership_refused'],
+  ];
   for (const code of Object.keys(errorCodes))
     t.ok(codes.includes(code) || description.includes(code) || ofTheDashboard.includes(code), code);
 });
