@@ -128,8 +128,7 @@ export function queryRoutes(environment: QueryEnvironment): Route[] {
   return queryParts(environment).routes;
 }
 
-/** The same, with the parts that have to be closed. */
-export function queryParts(environment: QueryEnvironment): {
+interface OpenedParts {
   readonly routes: Route[];
   readonly imports: Imports;
   readonly tables: FileTables;
@@ -137,7 +136,10 @@ export function queryParts(environment: QueryEnvironment): {
   readonly fileFields: FileFields;
   /** Removes what is here of a deleted account. */
   readonly remove: RemovePart;
-} {
+}
+
+/** The same, with the parts that have to be closed. */
+export function queryParts(environment: QueryEnvironment): OpenedParts {
   const { config, store, database, catalogue, projects, authenticate, authenticateAgain } = environment;
   const { events, fileSenders, files, hasher, log, metrics, now, reservations, usage } = environment;
   const reading = readingParts(environment);

@@ -4,11 +4,11 @@ import { invalidBody, invalidRules, noMatch, recordSpaceNotFound } from '#kernel
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { type Grants, inSpace } from '#kernel/grants.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { assignmentsOf } from '#records/changed-files.ts';
 import { firstByValues } from '#records/first-by-values.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import { validateChanges, valuesSet } from '#records/input/validate-changes.ts';
 import { type RecordValues, validateRecord } from '#records/input/validate-record.ts';
-import { assignmentsOf } from '#records/record-changes.ts';
 import type { RecordReader } from '#records/record-reader.ts';
 import { assertWritable, conditionsOf, filledIn } from '#records/ruled.ts';
 import { rowOf } from '#records/sql/new-record.ts';

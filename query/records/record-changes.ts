@@ -5,11 +5,12 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
-import { fileFieldsOf, hasFiles } from './file-fields.ts';
+import { assignmentsOf, filesOfChanges, withFiles } from './changed-files.ts';
+import { hasFiles } from './file-fields.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import { loginSlot, loginStateOf, newLoginState } from './login-state.ts';
+import { loginSlot, loginStateOf } from './login-state.ts';
 import { mayChange } from './may-change.ts';
 import { bothPermits, type FoundFiles, type RecordFiles } from './record-files.ts';
 import { withHashes } from './record-inserts.ts';
@@ -26,9 +27,6 @@ import type {
 } from './store/record-store.ts';
 import { isIncrement } from './structure/increment.ts';
 import type { RecordSpace } from './structure/record-space.ts';
-import { slotOf } from './structure/slots.ts';
-import { typeEntry } from './types/field-types.ts';
-import { fileSlot, fileText } from './types/file.ts';
 import { recordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
@@ -53,7 +51,6 @@ interface UpdateTarget {
 const countedAtOnce = 1000;
 const { signal: never } = new AbortController();
 const nobody: RecordEvents = { async publish() {} };
-const noFiles: FoundFiles = { texts: new Map(), owned: new Set() };
 /** Milliseconds that a change waits for other processes before it goes ahead without them. */
 const patience = 2000;
 
@@ -91,7 +88,7 @@ export class RecordChanges {
     assertWritable(space, [...changes.keys()]);
     const values = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [values], signal);
-    const files = await this.#filesOf(space, changes, values, signal);
+    const files = await filesOfChanges(this.#parts.files, space, { changes, values }, signal);
     const assignments = await this.#assignments(space, changes, { values, files }, signal);
     const { id, events } = target;
     const step = { id, assignments };
@@ -116,7 +113,7 @@ export class RecordChanges {
         const outcome =
           files === null
             ? await work(null)
-            : await this.#withFiles(space, { ids: [id], values, files }, work, signal);
+            : await withFiles(this.#parts.files, space, { ids: [id], values, files }, work, signal);
         if (outcome.row !== null) stored = unique.keys();
         return outcome;
       } finally {
@@ -156,7 +153,9 @@ export class RecordChanges {
   ): Promise<readonly StoredRow[]> {
     if (changes !== null) assertWritable(space, [...changes.keys()]);
     const values = changes === null ? null : valuesSet(changes, space.structure);
-    const files = values && (await this.#filesOf(space, changes as Changes, values, signal));
+    const files =
+      values &&
+      (await filesOfChanges(this.#parts.files, space, { changes: changes as Changes, values }, signal));
     const assignments =
       values && (await this.#assignments(space, changes as Changes, { values, files }, signal));
     const change = async (found: readonly string[]): Promise<ChangeOutcome> => {
@@ -167,7 +166,7 @@ export class RecordChanges {
         this.#parts.writes.change({ space, steps, signal, permit });
       if (values !== null && files === null) return make(null);
       if (values === null && !hasFiles(space.stored)) return make(null);
-      return this.#withFiles(space, { ids, values, files }, make, signal);
+      return withFiles(this.#parts.files, space, { ids, values, files }, make, signal);
     };
     const work = async (): Promise<ChangeOutcome> => {
       signal.throwIfAborted();
@@ -207,51 +206,6 @@ export class RecordChanges {
   ): Promise<readonly Assignment[]> {
     const [hashed] = await withHashes(this.#parts.hasher, space, [values], signal);
     return assignmentsOf(space, changes, hashed as RecordValues, files?.texts);
-  }
-
-  /** The files that the changes name; null: they change no field with files. */
-  async #filesOf(
-    space: RecordSpace,
-    changes: Changes,
-    values: RecordValues,
-    signal: AbortSignal,
-  ): Promise<FoundFiles | null> {
-    if (!fileFieldsOf(space.structure).some(({ field }) => changes.has(field))) return null;
-    return (await this.#parts.files.find(space, [values], signal)) ?? noFiles;
-  }
-
-  /** Makes a change of records that name, or named, files. */
-  async #withFiles<Made extends Outcome | ChangeOutcome>(
-    space: RecordSpace,
-    {
-      ids,
-      values,
-      files,
-    }: {
-      readonly ids: readonly string[];
-      /** Null: the records are removed. */
-      readonly values: RecordValues | null;
-      readonly files: FoundFiles | null;
-    },
-    make: (permit: WritePermit | null) => Promise<Made>,
-    signal: AbortSignal,
-  ): Promise<Made> {
-    const dropped = await this.#parts.files.drop(space, ids, signal);
-    try {
-      if (values === null || files === null || files.texts.size === 0) return await make(null);
-      const named = ids.map((id) => ({ id, values }));
-      const uses = await this.#parts.files.begin(space, named, files, signal);
-      let isMissing = false;
-      try {
-        const outcome = await make(uses.permit);
-        isMissing = 'row' in outcome && outcome.row === null;
-        return outcome;
-      } finally {
-        await uses.end(isMissing ? 'never' : 'maybe');
-      }
-    } finally {
-      dropped();
-    }
   }
 
   async #commit(change: RecordChange): Promise<Outcome> {
@@ -345,29 +299,4 @@ export class RecordChanges {
       // a value that another write found stored may be stored in this very record
     }
   }
-}
-
-/** In the order of their slots, so that requests that name the same slots share statements. */
-export function assignmentsOf(
-  { structure }: RecordSpace,
-  changes: Changes,
-  values: RecordValues,
-  files: FoundFiles['texts'] = noFiles.texts,
-): readonly Assignment[] {
-  const assignments = [...changes].flatMap(([field, wanted]): Assignment[] => {
-    const slot = slotOf(field);
-    if (isIncrement(wanted)) return [{ slot, value: wanted }];
-    const value = values[structure.fields.indexOf(field)] ?? null;
-    const entry = typeEntry(field.type);
-    if (entry.files === undefined) return [{ slot, value }];
-    const text = value === null ? null : fileText(entry, value, files);
-    return [
-      { slot, value },
-      { slot: fileSlot(slot), value: text },
-    ];
-  });
-  // who knew the old password may have logged in with it
-  if ([...changes.keys()].some(({ hashed }) => hashed))
-    assignments.push({ slot: loginSlot, value: newLoginState() });
-  return assignments.sort((a, b) => (a.slot < b.slot ? -1 : 1));
 }

@@ -71,7 +71,7 @@ export function storesRecords({ family, name }: OperationIdentity): boolean {
   return (family === 'insert' && name !== 'import') || family === 'update';
 }
 
-export function createOpenSpace(deps: {
+interface OpenSpaceDeps {
   readonly store: RecordStore;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
@@ -84,7 +84,9 @@ export function createOpenSpace(deps: {
   /** The operation that authorises `clear: true` and `clear-all-spaces: true`. */
   readonly clear: OperationIdentity;
   readonly allowClear: boolean;
-}): OpenSpace {
+}
+
+export function createOpenSpace(deps: OpenSpaceDeps): OpenSpace {
   const { authenticate, authorize, spaces, writes, allowClear } = deps;
   const views = new LimitedViews();
   const parts = new PartViews();

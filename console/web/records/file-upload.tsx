@@ -3,17 +3,20 @@ import { useState } from 'preact/hooks';
 import type { StoredFile } from '../files/file-api.ts';
 import { sendForm } from '../files/send-file.ts';
 import { toastProblem } from '../parts/toast.tsx';
-import type { RecordFieldProps } from './record-field.tsx';
+import type { Field } from '../projects/structure.ts';
+import type { FormEntry } from './record-form.ts';
 
 const uploadLimit = 600_000;
 
+interface FileUploadProps {
+  readonly project: string;
+  readonly field: Field;
+  readonly entry: FormEntry;
+  readonly onChange: (entry: FormEntry) => void;
+}
+
 /** Uploads files, and enters their names into the form. */
-export function FileUpload({
-  project,
-  field,
-  entry,
-  onChange,
-}: Pick<RecordFieldProps, 'project' | 'field' | 'entry' | 'onChange'>): JSX.Element {
+export function FileUpload({ project, field, entry, onChange }: FileUploadProps): JSX.Element {
   const [busy, setBusy] = useState(false);
   const many = field.type === 'FILES';
   const upload = async (input: HTMLInputElement): Promise<void> => {

@@ -199,8 +199,7 @@ export class RecordsTable {
     const kind = kindOf(slot);
     const map = mapOf(slot);
     const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
-    const slots = `(${textLiteral(slot)}, ${textLiteral(fileSlot(slot))})`;
-    const without = `${map} = mapFilter((slot, _) -> slot NOT IN ${slots}, ${map})`;
+    const without = `${map} = mapFilter((slot, _) -> slot NOT IN ('${slot}', '${fileSlot(slot)}'), ${map})`;
     const sql = `UPDATE ${this.#records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
