@@ -116,8 +116,8 @@ export class NamedFiles implements RecordFiles {
       await uses.add(place, added, signal);
       await this.#assertThere([...new Set(added.map(({ name }) => name))], signal);
     } catch (error) {
-      // the record may have other uses of the same files
-      await end('maybe');
+      // another write of the record may have made the same use
+      await end(records[0]?.isNew ? 'never' : 'maybe');
       throw error;
     }
     const check = (): void => {

@@ -31,10 +31,13 @@ export interface RecordFiles {
    * they name none.
    */
   find(space: RecordSpace, records: readonly RecordValues[], signal: AbortSignal): Promise<FoundFiles | null>;
-  /** Makes uses of the files durable. Throws a 400 if one of the files was deleted meanwhile. */
+  /**
+   * Makes uses of the files durable. Throws a 400 if one of the files was deleted meanwhile.
+   * @param records `isNew`: nobody else writes them, so that a failure can take back their uses
+   */
   begin(
     space: RecordSpace,
-    records: readonly { readonly id: string; readonly values: RecordValues }[],
+    records: readonly { readonly id: string; readonly values: RecordValues; readonly isNew?: true }[],
     found: FoundFiles,
     signal: AbortSignal,
   ): Promise<BegunUses>;

@@ -144,7 +144,7 @@ export class RecordInserts {
       await make(createdAt, keyed === undefined ? newId : idsFrom(newId()));
       const keysOfRecords = [...unique.values()];
       await forEachYielding(keysOfRecords, ({ hash }) => store.keys.add(space.id, hash), signal);
-      if (found !== null) uses = await this.#parts.files.begin(space, made, found, signal);
+      if (found !== null) uses = await this.#parts.files.begin(space, made.map(asNew), found, signal);
       const permit = bothPermits(reservation?.permit, uses?.permit);
       const firstId = (made[0] as NewRecord).id;
       const receipt = keyed?.row({ firstId, createdAt });
@@ -186,6 +186,10 @@ export class RecordInserts {
     await untilAborted(acknowledge(), signal);
     return { records: made, replayed: false };
   }
+}
+
+function asNew({ id, values }: NewRecord) {
+  return { id, values, isNew: true } as const;
 }
 
 function slotValueIn({ id }: RecordSpace): (unique: UniqueValue) => SlotValue {
