@@ -56,7 +56,7 @@ async function write(sluice: Sluice, named: Set<string>, done: () => void): Prom
     named.add(c);
     await send(`/app/posts?id=${(two.body as Post).id}`, undefined, 'DELETE');
     await send(`/app/posts?id=${id}`, undefined, 'DELETE');
-    await send('/app/posts', [{ photo: await upload(sluice) }, {}]);
+    await send('/app/posts', [{ photo: await upload(sluice) }, { album: [] }]);
   }
 }
 
