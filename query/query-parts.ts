@@ -115,6 +115,7 @@ export interface QueryEnvironment
 
 /** Uses of files by records, and what works them off. */
 export interface FileFields {
+  readonly uses: FileUses;
   readonly named: NamedFiles;
   readonly sweep: FileSweep;
 }
@@ -231,7 +232,14 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
     ...usageRoutes({ authenticate, usage }),
     ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
-  return { routes, imports, tables, live, fileFields, remove: removeRecords({ ...dropping, imports }) };
+  return {
+    routes,
+    imports,
+    tables,
+    live,
+    fileFields,
+    remove: removeRecords({ ...dropping, imports, oidcSettings, fileUses: fileFields.uses }),
+  };
 }
 
 /** What FILE fields need. */
@@ -243,7 +251,7 @@ function openFileFields(
   const open = new OpenUses();
   const deleteCondemned = (): void => projects.files.deleteCondemned?.();
   const sweep = new FileSweep({ uses, store, spaces, open, deleteCondemned, log });
-  return { named: new NamedFiles({ uses, projects, open, sweep, log }), sweep };
+  return { uses, named: new NamedFiles({ uses, projects, open, sweep, log }), sweep };
 }
 
 /** Logins by OpenID Connect, and their settings. */

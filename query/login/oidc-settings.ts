@@ -86,6 +86,13 @@ export class OidcSettingsTable {
     return settings;
   }
 
+  /** Removes the settings of spaces that never come back. */
+  async remove(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    if (ids.length === 0) return;
+    const where = `space_id IN (${ids.map(textLiteral).join(', ')})`;
+    await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE ${where}`, signal });
+  }
+
   async #newest(id: string, signal: AbortSignal): Promise<Row | undefined> {
     const sql = `SELECT settings, toFloat64(toUnixTimestamp64Milli(made)) AS made, toFloat64(version) AS version
       FROM ${this.#table} WHERE space_id = ${textLiteral(id)} ORDER BY oidc_settings.version DESC LIMIT 1`;

@@ -90,6 +90,18 @@ export async function useAccount(
   const file = { method: 'PUT', body: note(user), headers: { 'content-type': 'text/plain' } };
   await ask('/_f_/diary/note.txt', file);
   await ask('/_f_/letters/note.txt', file);
+  const photo = await fetch(`${gateway.baseUrl}/_f_/diary/photo.txt`, {
+    ...file,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const { name } = (await photo.json()) as { name: string };
+  const album = structureOf('diary', 'album', fieldsOf('photo FILE, email TEXT unique'));
+  await call({ ...query, token, path: '/diary/album', structure: album, body: [{ photo: name }] });
+  const oidc = {
+    issuer: 'https://login.example.com',
+    ...{ clientId: 'app', clientSecret: note(user), returnTo: ['https://app.example.com/'] },
+  };
+  await ask('/_projects_/diary/spaces/album/oidc', { method: 'PUT', body: JSON.stringify(oidc) });
   const tus = { 'tus-resumable': '1.0.0', 'upload-length': '100', 'upload-metadata': 'filename bm90ZQ==' };
   await ask('/_f_/diary/resumable', { method: 'POST', headers: tus });
   const csv = { 'content-type': 'text/csv', structure };
@@ -104,7 +116,7 @@ export async function useAccount(
 
 /** Texts of which nothing may be left: ids of the account and its spaces, its address, and what it wrote. */
 export function tracesOf(user: DashboardUser): readonly string[] {
-  const spaces = ['pages', 'drafts'].map((slug) => uuidV5(user.id, 'diary', slug));
+  const spaces = ['pages', 'drafts', 'album'].map((slug) => uuidV5(user.id, 'diary', slug));
   const versions = [1, 2 ** 32 + 1];
   const records = spaces.flatMap((id) => versions.map((version) => recordsIdOf({ id, version, store: 0 })));
   return [user.id, user.email, note(user), ...spaces, ...records];

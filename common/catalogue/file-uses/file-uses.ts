@@ -268,6 +268,12 @@ export class FileUses {
       await this.#delete(this.#drops, where, signal);
   }
 
+  /** Removes all rows of a deleted account. */
+  async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
+    const where = `owner_id = ${textLiteral(ownerId)}`;
+    for (const table of [this.#uses, this.#drops]) await this.#delete(table, where, signal);
+  }
+
   async #read(tail: string, signal: AbortSignal): Promise<readonly StoredUse[]> {
     const sql = `SELECT space, record, name, owns, toUInt8(NOT ${olderThan(youngFor)}) AS young FROM ${this.#uses}
       WHERE ${tail}`;
