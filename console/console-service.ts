@@ -1,14 +1,23 @@
+import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { createHasher } from '#auth/hasher.ts';
+import { OidcClients } from '#auth/oidc-clients.ts';
 import { openLoginThrottle } from '#auth/open-login-throttle.ts';
+import { SealedTexts } from '#auth/sealed-texts.ts';
+import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import { openSingleUses } from '#auth/single-uses.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
 import type { Config } from '#kernel/config/read-config.ts';
-import type { ServiceFactory } from '#process/lifecycle/service.ts';
+import { createGuardedFetch } from '#kernel/http-client/guarded-fetch.ts';
+import { createFindAddress } from '#kernel/http-client/network-guard.ts';
+import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
+import { createHostCookie } from '#server/http/host-cookie.ts';
 import { openPeople } from './accounts/open-people.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { removeAccount } from './accounts/remove-account.ts';
 import type { OtherOrigins } from './assets/web-app-routes.ts';
 import { consoleRoutes } from './routes.ts';
+import { OidcLogin, oidcLifetime } from './sessions/oidc-login.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
 import { Sessions } from './sessions/sessions.ts';
 
@@ -42,6 +51,7 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       users,
       members,
       closed,
+      oidc: openOidc(services, baseUrl),
       tokens,
       tokenCheck,
       webApp,
@@ -58,6 +68,30 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
     close: async () => {},
   };
 };
+
+/** Null: the configuration names no provider. */
+function openOidc(
+  { config, db, database, redis, log }: ProcessServices,
+  baseUrl: () => string,
+): OidcLogin | null {
+  if (config.oidc === undefined) return null;
+  const keys = createStoredKeys({ db, database });
+  // the operator chose the provider, so it may be in a private network
+  const everywhere = new BlockList();
+  everywhere.addSubnet('0.0.0.0', 0, 'ipv4');
+  everywhere.addSubnet('::', 0, 'ipv6');
+  return new OidcLogin({
+    ...{ config: config.oidc, baseUrl, log, now: Date.now },
+    clients: new OidcClients(createGuardedFetch(createFindAddress(everywhere))),
+    sealed: new SealedTexts((purpose) => createKeyedHash(keys, purpose)('')),
+    uses: openSingleUses(redis),
+    cookie: createHostCookie({
+      name: 'sluice_console_oidc',
+      lifetime: oidcLifetime,
+      tls: config.tls !== undefined,
+    }),
+  });
+}
 
 function originsOf({ consoleApiUrl }: Config, baseUrl: string, files: readonly string[]): OtherOrigins {
   const api = consoleApiUrl === undefined ? [] : [new URL(consoleApiUrl).origin];

@@ -12,6 +12,7 @@ import type { Memberships } from '../accounts/memberships.ts';
 import type { Passwords } from '../accounts/passwords.ts';
 import type { Registration } from '../accounts/registration.ts';
 import { csrfTokenOf } from '../sessions/csrf.ts';
+import type { OidcLogin } from '../sessions/oidc-login.ts';
 import type { SessionCookie } from '../sessions/session-cookie.ts';
 import type { OpenSession, SessionOrigin, Sessions } from '../sessions/sessions.ts';
 
@@ -21,6 +22,8 @@ export interface ConsoleDeps {
   readonly passwords: Passwords;
   readonly registration: Registration;
   readonly users: Users;
+  /** Null: the server has no provider. */
+  readonly oidc: OidcLogin | null;
   readonly members: Members;
   readonly memberships: Memberships;
   readonly invitations: Invitations;
@@ -75,6 +78,11 @@ export function jsonAnswer(status: number, value: unknown, more: HttpResponse['h
   };
 }
 
+/** Sends the browser on; other headers may set a cookie. */
+export function redirectAnswer(location: string, more: HttpResponse['headers'] = {}): HttpResponse {
+  return { status: 302, headers: { ...headers, 'referrer-policy': 'no-referrer', location, ...more } };
+}
+
 export function emptyAnswer(more: HttpResponse['headers'] = {}): HttpResponse {
   return { status: 204, headers: { ...headers, ...more } };
 }
@@ -86,7 +94,7 @@ export async function sessionAnswer(
   deps: ConsoleDeps,
   begun?: HttpRequest,
 ): Promise<HttpResponse> {
-  const { registration, mode, apiUrl, filesArePublic, cookie } = deps;
+  const { registration, mode, apiUrl, filesArePublic, cookie, oidc } = deps;
   const { canRegister, canClaim } = await registration.state();
   const { id, email, name } = session?.account ?? {};
   const value = {
@@ -99,6 +107,7 @@ export async function sessionAnswer(
     canClaim,
     apiUrl,
     filesArePublic,
+    oidcHost: oidc?.host ?? null,
   };
   const isNew = begun !== undefined && session !== null;
   return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});

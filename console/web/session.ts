@@ -32,6 +32,8 @@ export interface Session {
   readonly apiUrl: string;
   /** Whether anyone with the permanent link of a file can read it. */
   readonly filesArePublic: boolean;
+  /** Of the provider of OpenID Connect; null: none. */
+  readonly oidcHost: string | null;
 }
 
 /** null until the server has answered. */

@@ -123,6 +123,7 @@ export async function serveConsole(
         closed,
         tokens,
         tokenCheck,
+        oidc: null,
         mode,
         readLimits: { maxRows: 5000, timeout: 30_000 },
         apiUrl: '',

@@ -18,6 +18,11 @@ export class CookieBrowser {
     return response;
   }
 
+  /** Takes the cookies of another browser. */
+  copy(other: CookieBrowser): void {
+    for (const [host, cookies] of other.#cookies) this.#cookies.set(host, new Map(cookies));
+  }
+
   /** Follows redirects up to an address that begins so. @returns that address, unopened */
   async follow(url: string, end: string): Promise<string> {
     for (let at = url, steps = 0; steps < 20; steps++) {

@@ -51,9 +51,17 @@ export const variableNames: ReadonlySet<string> = new Set(listVariables(variable
 
 type SectionValues = Values<typeof variables>;
 
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
 /** Values derived from several variables. */
 interface DerivedValues {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** The provider of logins to the dashboard; undefined: none. */
+  readonly oidc: OidcConfig | undefined;
   /** Bytes for cached results of reads; 0: no cache. */
   readonly recordCacheBytes: number;
   /** undefined: files are stored under `dataDir`. */
@@ -87,6 +95,7 @@ export function readConfig(env: ReadContext['env']): Config {
     ...read,
     dataDir: resolve(read.dataDir),
     tls: readTls(read.tls, context),
+    oidc: readOidc(read.oidc, context),
     recordCacheBytes: read.recordCacheBytes ?? cacheBytesFor(usableMemory() / read.workers),
     s3: readS3(read.s3, context),
     clickhouse: readClickhouse(read.clickhouse, context),
@@ -120,6 +129,17 @@ function readTls({ certFile, keyFile }: SectionValues['tls'], { problems }: Read
   readFileOf(variables.tls.certFile, certFile, problems);
   readFileOf(variables.tls.keyFile, keyFile, problems);
   return { certFile, keyFile };
+}
+
+function readOidc(
+  { issuer, clientId, clientSecret }: SectionValues['oidc'],
+  { problems }: ReadContext,
+): Config['oidc'] {
+  if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined)
+    return { issuer, clientId, clientSecret };
+  if (issuer !== undefined || clientId !== undefined || clientSecret !== undefined)
+    problems.push('OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET should be set together');
+  return undefined;
 }
 
 /** An upload needs memory for the part that it gathers, and for the bytes that its socket receives meanwhile. */

@@ -8,6 +8,7 @@ export function secretsOf(config: Config): readonly string[] {
     config.bootstrapToken,
     config.metricsToken,
     config.loginTokenSecret,
+    config.oidc?.clientSecret,
     // as it is written, and as a server may repeat it
     ...(password === '' ? [] : [smtpUrl, password, decodeURIComponent(password)]),
     clickhouse?.password,

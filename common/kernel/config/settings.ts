@@ -3,6 +3,7 @@ import {
   baseUrl,
   flag,
   integer,
+  isBaseUrl,
   list,
   oneOf,
   text,
@@ -68,6 +69,11 @@ export const accounts = {
     bootstrapToken: text('BOOTSTRAP_TOKEN', { ...token, shown: 'random, printed once' }),
     registration: oneOf('REGISTRATION', 'first', ['first', 'open', 'closed']),
     consoleApiUrl: baseUrl('CONSOLE_API_URL', 'its own address'),
+    oidc: {
+      issuer: text('OIDC_ISSUER', { fits: isBaseUrl, form: 'an http or https address without query' }),
+      clientId: text('OIDC_CLIENT_ID'),
+      clientSecret: text('OIDC_CLIENT_SECRET', { secret: true }),
+    },
     loginTokenSecret: text('LOGIN_TOKEN_SECRET', {
       secret: true,
       fits: ({ length }) => length >= shortestSecret && length <= longestSecret,
