@@ -6,6 +6,7 @@ import { invalidRules } from '#kernel/errors/catalogue.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { typeCan } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 
@@ -147,7 +148,7 @@ const refusal = 'The settings do not fit';
 
 /** The field that names users; undefined: it does not fit, or not any more. */
 export function userField({ fields }: Structure, slug: unknown): Field | undefined {
-  return fields.find((one) => one.slug === slug && one.unique && !one.hashed && one.type === 'TEXT');
+  return fields.find((one) => one.slug === slug && one.unique && !one.hashed && typeCan(one.type, 'text'));
 }
 
 function isText(value: unknown, longestOne: number): value is string {

@@ -96,7 +96,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const id: string = operation.operationId;
   const parameters: readonly { name: string; in: string }[] = operation.parameters ?? [];
   const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
-  const space = id === 'getTokenOwner' ? 'user' : 'people';
+  const space = id === 'getTokenOwner' || id === 'setOidc' ? 'user' : 'people';
   const filled = path
     .replace('{project}', /^drop(?!Upload)/.test(id) ? await known.newProject() : 'demo')
     .replace('{field}', 'age')

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { untilAborted } from '../limits/deadline.ts';
+import { untilAborted, withDeadline } from '../limits/deadline.ts';
 import { type Address, ClosedNetworkError, type FindAddress } from './network-guard.ts';
 
 /** What libraries that bring their own protocol pass to `fetch`. */
@@ -23,22 +23,28 @@ const largestAnswer = 512 * 1024;
  * redirects; with a deadline, and a limit of bytes.
  */
 export function createGuardedFetch(findAddress: FindAddress): GuardedFetch {
-  return async (address, { method, headers, body, signal }) => {
-    const url = new URL(address);
-    const deadline = AbortSignal.timeout(timeLimit);
-    const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
-    const found = await untilAborted(findAddress(url.hostname), until);
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(found)))
-      throw new ClosedNetworkError('http is for this machine only: use https');
-    const text = body === undefined || body === null ? '' : String(body);
-    const answer = await send(url, { method, headers, text, found, until });
-    const bytes = await readAll(answer, until);
-    const { statusCode: status = 500, headers: received } = answer;
-    const named = Object.entries(received).flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name, value] as const] : [],
-    );
-    return new Response(mayHaveBody(status) ? bytes : null, { status, headers: Object.fromEntries(named) });
-  };
+  return (address, options) =>
+    withDeadline(options.signal, timeLimit, ({ signal }) => fetchFrom(address, options, findAddress, signal));
+}
+
+async function fetchFrom(
+  address: string,
+  { method, headers, body }: FetchOptions,
+  findAddress: FindAddress,
+  until: AbortSignal,
+): Promise<Response> {
+  const url = new URL(address);
+  const found = await untilAborted(findAddress(url.hostname), until);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(found)))
+    throw new ClosedNetworkError('http is for this machine only: use https');
+  const text = body === undefined || body === null ? '' : String(body);
+  const answer = await send(url, { method, headers, text, found, until });
+  const bytes = await readAll(answer, until);
+  const { statusCode: status = 500, headers: received } = answer;
+  const named = Object.entries(received).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value] as const] : [],
+  );
+  return new Response(mayHaveBody(status) ? bytes : null, { status, headers: Object.fromEntries(named) });
 }
 
 function isLoopback({ address }: Address): boolean {
