@@ -164,6 +164,15 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     const { email } = JSON.parse(ask.body);
     return { email, code: (await served.mailTo(email, purpose)).code };
   };
+  const photos = {
+    ...exampleStructure,
+    slug: 'photos',
+    recordStructure: [{ name: 'photo', slug: 'photo', type: 'FILE' }],
+  await json('insertOne', {
+    headers: { authorization: 'Bearer good', structure: JSON.stringify(photos) },
+    target: '/demo/photos/_single_',
+    body: JSON.stringify({ photo: name }),
+  });
   const { name: picture } = await json('putFile', { target: '/_f_/demo/photo.jpg' });
   const made = { file: name, picture, delivery, job, loginToken: token };
   known = { ...known, ...made, newId, newCode };

@@ -113,6 +113,8 @@ const homes: Readonly<Record<string, string>> = {
   record_keys: 'records',
   cloud_files: 'cloud_files',
   file_list: 'cloud_files',
+  file_uses: 'file_uses',
+  file_drops: 'file_uses',
 };
 
 /** What was written is seen where it was written: reads and writes of these tables name their home. */
@@ -120,7 +122,9 @@ function checkHomes(t: Test, all: readonly Recorded[]): void {
   const strays = all.filter(({ sql, home, place }) => {
     if (place.startsWith('common/catalogue/migrate.ts') || sql.startsWith('CREATE')) return false;
     const [, table = ''] =
-      /\bsluice\.(records|record_keys|cloud_files|file_list|import)(?:_[0-9a-f]{32})?\b/.exec(sql) ?? [];
+      /\bsluice\.(records|record_keys|cloud_files|file_list|file_uses|file_drops|import)(?:_[0-9a-f]{32})?\b/.exec(
+        sql,
+      ) ?? [];
     return home?.split(' ')[0] !== homes[table];
   });
   t.strictSame(

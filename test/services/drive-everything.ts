@@ -5,6 +5,7 @@ import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
 import { bootstrap, executeTokenOrder } from '#auth/execute-token-order.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
 import { Users } from '#catalogue/users.ts';
@@ -55,6 +56,27 @@ async function driveImports(harness: QueryHarness, expect: Expect): Promise<void
   await expect({ path }, 'GET /_jobs_/:job');
   await expect({ path: '/_jobs_', query: `limit=1&after=${job.id}` }, 'GET /_jobs_');
   await expect({ method: 'DELETE', path }, 'DELETE /_jobs_/:job');
+}
+
+/** Files that records name, until they go. */
+async function driveFileFields(harness: QueryHarness): Promise<void> {
+  const { db } = harness;
+  const file = newFile({ ownerId: 'owner', projectSlug: 'p' });
+  const { name } = file;
+  await createCloudFiles({ db, database }).insert(file, signal);
+  const structure = structureOf('p', 'photos', [{ name: 'photo', type: 'FILE' }]);
+  const { body: one } = await harness.call({ path: '/p/photos/_single_', structure, body: { photo: name } });
+  const csv = { method: 'POST', path: '/p/photos/_import_', headers: { 'content-type': 'text/csv' } };
+  const { body: job } = await harness.call({ ...csv, body: `photo\n${name}\n` });
+  while ((await harness.call({ path: `/_jobs_/${job.id}` })).body.endedAt === null) await sleep(20);
+  await harness.call({ method: 'DELETE', path: '/p/photos', structure, query: [['id', one.id]] });
+  await harness.call({ method: 'DELETE', path: '/p/photos/clear-records', structure });
+  await harness.sweep();
+  const uses = new FileUses({ db, database });
+  const place = { ownerId: 'owner', slug: 'p' };
+  if ((await uses.condemned(10, signal)).length !== 1) throw new Error('the file stays');
+  if ((await uses.inUse(place, [name], signal)).size > 0) throw new Error('a use stays');
+  await uses.deleted([{ place, name }], signal);
 }
 
 async function driveTables(harness: QueryHarness, expect: Expect): Promise<void> {
@@ -226,6 +248,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveProjects(harness, expect);
   await expect({ path: '/_usage_' }, 'GET /_usage_');
   await driveImports(harness, expect);
+  await driveFileFields(harness);
   await driveTables(harness, expect);
   await driveViews(harness);
   await driveOutages(harness);

@@ -216,6 +216,8 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'upload' || id === 'putFile') return withHeaders({ 'idempotency-key': 'busy' });
       if (isAppend(id)) return withHeaders({ 'upload-offset': '3' });
       if (id === 'createUpload') return withHeaders(finalOf(await known.newUpload()));
+      // a record names it
+      if (id === 'deleteFile') return elsewhereIn(good, known.file);
       if (id === 'dropUpload') return elsewhereIn(good, known.file);
       return { ...good, target: '/_projects_/demo' };
     case 410:

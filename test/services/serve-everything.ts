@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { OwnUses } from '#auth/single-uses.ts';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
 import type { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
@@ -12,7 +13,9 @@ import { unannounced } from '#coordination/redis/invalidation.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
 import { webhookRoutes } from '#events/webhook-routes.ts';
+import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
+import { UsedFiles } from '#gateway/access/used-files.ts';
 import { draftFile } from '#gateway/files/file-draft.ts';
 import { StateStore } from '#gateway/resumable/state-store.ts';
 import {
@@ -98,6 +101,8 @@ export async function serveEverything(options: {
     newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
     named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
   });
+  const uses = new FileUses({ db, database });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
@@ -142,7 +147,7 @@ export async function serveEverything(options: {
       files: new StoredFiles({ deploymentId: testDeployment, open: async () => store }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
-    ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),
+    ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, used, ...counted }),
     // as if the dashboard were there
     frontPageRoute([{ path: '/_console_/' }]),
     ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),
