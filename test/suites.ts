@@ -23,7 +23,7 @@ const servedFiles = [
   'query-spaces',
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
   ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-login', 'login-ends'],
-  ...['rules', 'sign-up', 'sign-up-settings'],
+  ...['rules', 'sign-up', 'sign-up-settings', 'file-fields'],
   ...['next-pages', 'normalize', 'rfc3339-sql', 'increments', 'types-everywhere'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [

@@ -168,6 +168,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     ...exampleStructure,
     slug: 'photos',
     recordStructure: [{ name: 'photo', slug: 'photo', type: 'FILE' }],
+  };
   await json('insertOne', {
     headers: { authorization: 'Bearer good', structure: JSON.stringify(photos) },
     target: '/demo/photos/_single_',
