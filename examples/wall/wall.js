@@ -1,0 +1,175 @@
+import config from './config.js';
+import { spacesOf } from './spaces.js';
+
+const client = await import(`${config.server}/_client_/sluice-client.js`);
+const { connect, deleteFile, deleteOne, insert, live, login, logout, me, refresh, upload } = client;
+const { users, posts } = spacesOf(client);
+const db = connect({
+  url: config.server,
+  token: config.token,
+  project: 'wall',
+  user: () => localStorage.login,
+});
+
+const $ = (selector) => document.querySelector(selector);
+const make = (tag, properties, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+/** Shows what went wrong, and nothing after a success. */
+async function attempt(work) {
+  $('[role=alert]').textContent = '';
+  try {
+    return await work();
+  } catch (error) {
+    $('[role=alert]').textContent = error.message;
+  }
+}
+
+// who is logged in
+
+let user = null;
+
+function show(loggedIn) {
+  user = loggedIn;
+  $('#login').hidden = user !== null;
+  $('#user').hidden = user === null;
+  $('#user b').textContent = user?.name ?? '';
+  showPosts();
+  showStopped();
+}
+
+/** A login lasts while it is used, up to the 30 days of setup.js. */
+async function renew() {
+  try {
+    if (localStorage.login) localStorage.login = (await refresh(db, users)).token;
+    show(await me(db, users));
+  } catch (error) {
+    // the login has ended; otherwise the server is away, and the token may still be good
+    if (error.code === 'unauthorized') delete localStorage.login;
+    show(null);
+  }
+}
+
+$('#login').onsubmit = (event) => {
+  event.preventDefault();
+  const who = Object.fromEntries(new FormData(event.target));
+  return attempt(async () => {
+    if (event.submitter?.value === 'signUp') await insert(db, users, who);
+    const { token, user } = await login(db, users, who);
+    localStorage.login = token;
+    event.target.reset();
+    show(user);
+  });
+};
+
+$('#logout').onclick = () =>
+  attempt(async () => {
+    await logout(db, users);
+    delete localStorage.login;
+    show(null);
+  });
+
+// uploads, which resume after a reload
+
+/** Names of files that were not sent completely: the client knows where each of them stopped. */
+const stopped = {
+  names: new Set(JSON.parse(localStorage.stopped ?? '[]')),
+  set(name, isStopped) {
+    this.names[isStopped ? 'add' : 'delete'](name);
+    localStorage.stopped = JSON.stringify([...this.names]);
+  },
+};
+
+function showStopped() {
+  const notes = [...stopped.names].map((name) =>
+    make(
+      'li',
+      { className: 'stopped' },
+      make('b', { textContent: name }),
+      ' stopped. Choose it again to continue.',
+    ),
+  );
+  $('#uploads').replaceChildren(...(user ? notes : []));
+}
+
+async function send(file) {
+  const bar = make('progress', { max: file.size });
+  const cancel = new AbortController();
+  const button = make('button', { className: 'quiet', textContent: 'Stop', onclick: () => cancel.abort() });
+  const row = make('li', {}, make('b', { textContent: file.name }), bar, button);
+  bar.setAttribute('aria-label', file.name);
+  $('#uploads').append(row);
+  stopped.set(file.name, true);
+  try {
+    const onProgress = ({ sent }) => {
+      bar.value = sent;
+    };
+    const { name, contentType } = await upload(db, file, { onProgress, signal: cancel.signal });
+    await insert(db, posts, { file: name, type: contentType });
+    stopped.set(file.name, false);
+  } catch (error) {
+    if (!cancel.signal.aborted) throw error;
+  } finally {
+    row.remove();
+  }
+}
+
+$('#files').onchange = (event) =>
+  attempt(async () => {
+    showStopped();
+    for (const note of document.querySelectorAll('#uploads .stopped')) note.remove();
+    const files = [...event.target.files];
+    event.target.value = '';
+    for (const file of files) await send(file);
+  }).then(showStopped);
+
+// the wall, which is live
+
+const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+let all = [];
+
+function showPosts() {
+  $('#empty').hidden = all.length > 0;
+  const known = new Map([...$('#posts').children].map((card) => [card.id, card]));
+  const cards = all.map((post) => {
+    const card = known.get(post.id) ?? cardOf(post);
+    card.querySelector('button').hidden = post.owner !== user?.id;
+    return card;
+  });
+  for (const [id, card] of known) if (!all.some((post) => post.id === id)) card.remove();
+  // cards that are in place stay, so that no video stops
+  cards.forEach((card, place) => {
+    const now = $('#posts').children[place];
+    if (now !== card) $('#posts').insertBefore(card, now ?? null);
+  });
+}
+
+function cardOf(post) {
+  const src = `${config.server}/_f_/wall/${encodeURIComponent(post.file)}`;
+  const media = post.type.startsWith('video/')
+    ? make('video', { src, controls: true, preload: 'metadata' })
+    : make('img', { src, alt: `A photo by ${post.author}`, loading: 'lazy' });
+  const remove = make('button', { className: 'quiet', textContent: 'Delete' });
+  remove.onclick = () =>
+    attempt(async () => {
+      await deleteOne(db, posts, post.id);
+      await deleteFile(db, post.file);
+    });
+  const time = make('time', {
+    dateTime: post.createdAt,
+    textContent: when.format(new Date(post.createdAt)),
+  });
+  const about = make('figcaption', {}, make('b', { textContent: post.author }), time, remove);
+  return make('figure', { id: post.id }, media, about);
+}
+
+await renew();
+setInterval(renew, 3_600_000);
+await attempt(async () => {
+  for await (const { records } of live(db, posts)) {
+    all = [...records.values()].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+    showPosts();
+  }
+});
