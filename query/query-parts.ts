@@ -3,6 +3,7 @@ import { openLoginTokens } from '#auth/login-tokens.ts';
 import { createMailTokens } from '#auth/mail-tokens.ts';
 import { OidcClients } from '#auth/oidc-clients.ts';
 import { SealedTexts } from '#auth/sealed-texts.ts';
+import type { SharedLoginStates } from '#auth/shared-login-states.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { SingleUses } from '#auth/single-uses.ts';
 import type { RemovePart } from '#catalogue/account-removals.ts';
@@ -50,6 +51,7 @@ import { BoundSpaces } from './login/bound-spaces.ts';
 import { MailLimits } from './login/mail-limits.ts';
 import { callbackPath, loginLifetime, OidcLogins, startPath } from './login/oidc-logins.ts';
 import { OidcSettingsTable } from './login/oidc-settings.ts';
+import { sharingLogins } from './login/shared-logins.ts';
 import { createMakeMail } from './login/sign-up-mails.ts';
 import { SignUpUsers } from './login/sign-up-users.ts';
 import { SignUps } from './login/sign-ups.ts';
@@ -111,6 +113,8 @@ export interface QueryEnvironment
   /** Of this server, for browsers, without trailing slash. */
   readonly baseUrl: () => string;
   readonly uses: SingleUses;
+  /** Absent: no other process needs to learn of ended logins. */
+  readonly loginStates?: SharedLoginStates | undefined;
 }
 
 /** Uses of files by records, and what works them off. */
@@ -346,11 +350,15 @@ function writingParts(
   reading: ReturnType<typeof readingParts>,
   files: RecordFiles,
 ) {
-  const { store, events, hasher, reservations, now } = environment;
+  const { store, events, hasher, reservations, now, loginStates } = environment;
   const { reader, spaces, quota, newId } = reading;
   const counted = quota === null ? store : quotaWrites(store, quota);
   // a write that is not acknowledged calls no webhook
-  const writes = new AnnouncedWrites(store.singleWriter ? counted : currentWrites(counted, spaces), events);
+  const announced = new AnnouncedWrites(
+    store.singleWriter ? counted : currentWrites(counted, spaces),
+    events,
+  );
+  const writes = loginStates === undefined ? announced : sharingLogins(announced, loginStates);
   const records = new RecordInserts({ store, reader, hasher, reservations, writes, files, newId, now });
   const changes = new RecordChanges({ store, hasher, reservations, writes, files });
   return { records, changes, signUps: openSignUps(environment, reading, { records, changes }) };

@@ -105,6 +105,7 @@ async function openEnvironment(services: ProcessServices, openEvents: OpenEvents
     authenticate: services.authenticate,
     authenticateAgain: services.authenticateAgain,
     fileSenders: services.fileSenders,
+    loginStates: services.loginStates,
     usage: services.usage,
     metrics: services.metrics,
     redis,

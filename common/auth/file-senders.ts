@@ -9,7 +9,9 @@ import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { actAsUser, actsAsUser } from './act-as-user.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
+import { hasEnded } from './login-state.ts';
 import type { LoginClaims, LoginTokens } from './login-tokens.ts';
+import type { SharedLoginStates } from './shared-login-states.ts';
 
 /** Whether a record space still has a user. @param user.claims of a login token, which must not have ended; absent: none */
 export type IsUser = (
@@ -21,13 +23,17 @@ interface FileSendersDeps {
   readonly authenticate: Authenticate;
   readonly projects: Pick<Projects, 'find'>;
   readonly loginTokens: Pick<LoginTokens, 'verify'>;
+  readonly loginStates?: SharedLoginStates | undefined;
 }
 
 /** Authenticates requests for files, and binds some of them by the rules of the project's files. */
 export class FileSenders {
   readonly #deps: FileSendersDeps;
   // records belong to the query service, which may be another process
-  #isUser: IsUser = async () => true;
+  #isUser: IsUser = async ({ claims, ...user }) => {
+    const state = claims && (await this.#deps.loginStates?.get(user));
+    return !state || !hasEnded(state, claims?.login);
+  };
 
   constructor(deps: FileSendersDeps) {
     this.#deps = deps;

@@ -19,7 +19,7 @@ export interface LoginOfToken {
   readonly id: string;
   /** When the user logged in. Seconds since 1970. */
   readonly began: number;
-  /** Of the record's login state (query/records/login-state.ts): a token of another generation is refused. */
+  /** Of the record's login state (login-state.ts): a token of another generation is refused. */
   readonly generation: string;
 }
 

@@ -1,4 +1,5 @@
 import { assertBackup, assertGranted } from '#auth/authenticate.ts';
+import { hasEnded, loginStateOf } from '#auth/login-state.ts';
 import type { LoginClaims, LoginTokens } from '#auth/login-tokens.ts';
 import { unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
@@ -8,7 +9,6 @@ import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import { unparsedOptions } from '#records/input/parse-options.ts';
-import { hasEnded, loginStateOf } from '#records/login-state.ts';
 import { ruled } from '#records/ruled.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import type { RecordStore } from '#records/store/record-store.ts';

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { IsUser } from '#auth/file-senders.ts';
+import { hasEnded, loginSlot } from '#auth/login-state.ts';
 import type { ApiError } from '#kernel/errors/api-error.ts';
 import { notAllowed, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { equals } from '#records/input/parse-conditions.ts';
-import { hasEnded, loginSlot } from '#records/login-state.ts';
 import { oldest, type RecordReader } from '#records/record-reader.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import type { Field } from '#records/structure/field.ts';

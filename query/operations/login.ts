@@ -1,7 +1,7 @@
+import { loginStateOf, newLogin } from '#auth/login-state.ts';
 import { notVerified, unauthorized } from '#kernel/errors/catalogue.ts';
 import { named } from '#kernel/json/schema.ts';
 import { parseCredentials } from '#records/input/credentials.ts';
-import { loginStateOf, newLogin } from '#records/login-state.ts';
 import { storedJson } from '#records/sql/record-row.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { tokenOwner } from '../login/authorize.ts';

@@ -1,9 +1,9 @@
+import { loginStateOf, newLogin } from '#auth/login-state.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { notAllowed, notVerified, unauthorized } from '#kernel/errors/catalogue.ts';
 import { dateTime, exactObject, named, string } from '#kernel/json/schema.ts';
 import { allRecords, equals } from '#records/input/parse-conditions.ts';
 import { validateRecord } from '#records/input/validate-record.ts';
-import { loginStateOf, newLogin } from '#records/login-state.ts';
 import { oldest } from '#records/record-reader.ts';
 import { unbound } from '#records/ruled.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';

@@ -1,7 +1,7 @@
+import { withEnded } from '#auth/login-state.ts';
 import { notAllowed, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { boolean, exactObject, named } from '#kernel/json/schema.ts';
-import { withEnded } from '#records/login-state.ts';
 import { readFunctionResources } from '../input/read-function-resources.ts';
 import { tokenLogin } from '../login/authorize.ts';
 import { logoutSample, refreshSample } from '../openapi/operation-sample.ts';

@@ -1,5 +1,5 @@
+import { newLogin } from '#auth/login-state.ts';
 import { exactObject, named, string } from '#kernel/json/schema.ts';
-import { newLogin } from '#records/login-state.ts';
 import { newRecordJson } from '#records/sql/new-record.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { jsonAnswer } from '#server/openapi/api-operation.ts';

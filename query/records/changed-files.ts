@@ -1,8 +1,8 @@
+import { loginSlot, newLoginState } from '#auth/login-state.ts';
 import type { WritePermit } from '#engine/write-permit.ts';
 import { fileFieldsOf } from './file-fields.ts';
 import type { Changes } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import { loginSlot, newLoginState } from './login-state.ts';
 import type { FoundFiles, RecordFiles } from './record-files.ts';
 import type { Assignment } from './sql/update-sql.ts';
 import type { ChangeOutcome } from './store/record-store.ts';

@@ -1,4 +1,5 @@
 import type { Hasher } from '#auth/hasher.ts';
+import { loginSlot, loginStateOf } from '#auth/login-state.ts';
 import type { WritePermit } from '#engine/write-permit.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
@@ -10,7 +11,6 @@ import { hasFiles } from './file-fields.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import { loginSlot, loginStateOf } from './login-state.ts';
 import { mayChange } from './may-change.ts';
 import { bothPermits, type FoundFiles, type RecordFiles } from './record-files.ts';
 import { withHashes } from './record-inserts.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { hasEnded, newLogin, newLoginState, withEnded } from '#auth/login-state.ts';
 import type { LoginOfToken } from '#auth/login-tokens.ts';
-import { hasEnded, newLogin, newLoginState, withEnded } from '#records/login-state.ts';
 
 const now = 1_000_000;
 const end = (state: string, login: LoginOfToken | undefined, at = now): string =>

@@ -3,6 +3,7 @@ import { type Authenticate, createAuthenticate } from '#auth/authenticate.ts';
 import { FileSenders } from '#auth/file-senders.ts';
 import { openLoginTokens } from '#auth/login-tokens.ts';
 import { SessionStore } from '#auth/session-store.ts';
+import { createSharedLoginStates, type SharedLoginStates } from '#auth/shared-login-states.ts';
 import { createSharedTokens, type SharedTokens, unshared } from '#auth/shared-tokens.ts';
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import { TokenCheck } from '#auth/token-check.ts';
@@ -55,6 +56,8 @@ export interface Services {
   readonly authenticate: Authenticate;
   /** Authenticates requests for files, by rules. */
   readonly fileSenders: FileSenders;
+  /** Ends of logins, for other processes; undefined: there are none. */
+  readonly loginStates: SharedLoginStates | undefined;
   /** Authenticates a request that was already counted. */
   readonly authenticateAgain: Authenticate;
   readonly projects: Projects;
@@ -168,16 +171,19 @@ function openSenders({
   log,
 }: Pick<Services, 'config' | 'db' | 'database' | 'projects' | 'tokenCheck' | 'redis' | 'log'>): Pick<
   Services,
-  'limiters' | 'authenticate' | 'authenticateAgain' | 'fileSenders'
+  'limiters' | 'authenticate' | 'authenticateAgain' | 'fileSenders' | 'loginStates'
 > {
   const limiters = openLimiters(config, { redis, log });
   const authenticate = createAuthenticate(tokenCheck, limiters.token);
   const loginTokens = openLoginTokens(config, createStoredKeys({ db, database }));
+  const ttl = config.loginTokenTtl;
+  const loginStates = redis === undefined ? undefined : createSharedLoginStates({ redis, ttl, log });
   return {
     limiters,
     authenticate,
     authenticateAgain: createAuthenticate(tokenCheck),
-    fileSenders: new FileSenders({ authenticate, projects, loginTokens }),
+    fileSenders: new FileSenders({ authenticate, projects, loginTokens, loginStates }),
+    loginStates,
   };
 }
 

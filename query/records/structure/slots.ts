@@ -12,7 +12,7 @@ import type { Structure } from './structure.ts';
  *   i0 ... i7    types whose values are whole numbers of 64 bits in the engine, an Int64 column each
  *   m0, m1 ...   values without a column: only in `_doc`, the map that has all values of the record as text
  *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
- *   ml           of no field: which logins of the record's user have ended (../login-state.ts)
+ *   ml           of no field: which logins of the record's user have ended (common/auth/login-state.ts)
  *
  * The catalogue assigns a slot when it first stores a field. The slot changes only with the field's type.
  */

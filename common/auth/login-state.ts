@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { LoginOfToken } from '#auth/login-tokens.ts';
-import type { StoredRow } from './sql/stored-row.ts';
+import type { LoginOfToken } from './login-tokens.ts';
 
 /**
  * Which logins of a user have ended: a text in a slot of the user's record that no field has. Its first word is the
@@ -12,7 +11,8 @@ export const loginSlot = 'ml';
 /** Ended logins of a user that are remembered one by one. If there are more, all logins of the user end. */
 const mostEnded = 32;
 
-export function loginStateOf({ _doc }: Pick<StoredRow, '_doc'>): string {
+/** The state in a record's row. */
+export function loginStateOf({ _doc }: { readonly _doc: Readonly<Record<string, string>> }): string {
   return _doc[loginSlot] ?? '';
 }
 
