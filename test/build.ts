@@ -48,7 +48,7 @@ export async function buildTests(files: readonly string[]): Promise<string> {
   copyFileSync(join(root, engine), join(built, engine));
   mkdirSync(join(built, 'console/web'), { recursive: true });
   symlinkSync(join(root, 'console/web/dist'), join(built, 'console/web/dist'));
-  mkdirSync(join(built, 'client'));
+  mkdirSync(join(built, 'client'), { recursive: true });
   symlinkSync(join(root, 'client/dist'), join(built, 'client/dist'));
   return folder;
 }
