@@ -162,7 +162,7 @@ export async function refusal(answer: Response): Promise<SluiceError> {
   };
   if (typeof code !== 'string') return notSluice(status, undefined, more);
   const isOther = /structure_conflict|not in the structure/.test(code + message);
-  const remedy = isOther ? ': `npx --no-install sluice-types` writes it as stored' : '';
+  const remedy = isOther ? ': `npx --no-install sluice-types` writes it' : '';
   return new SluiceError({ ...more, status, code, message: message + remedy, problems: error });
 }
 
@@ -178,7 +178,7 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
 
 /** The error for an answer that is not from the service. */
 export function notSluice(status: number, cause?: unknown, more?: object): SluiceError {
-  const message = 'The answer is not from Sluice: is the address right?';
+  const message = 'Something that is not Sluice answered: is the address right?';
   return new SluiceError({ ...more, code: 'not_sluice', status, message, cause });
 }
 
