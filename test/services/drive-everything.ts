@@ -36,7 +36,7 @@ import {
   spaceOf,
   testWebhooks,
 } from './query-harness.ts';
-import { type FieldInput, structureOf } from './record-client.ts';
+import { type FieldInput, fieldsOf, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { storeObject } from './store-object.ts';
 
@@ -244,6 +244,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   );
   await driveStructures(harness, expect);
   await driveTypes(harness, expect);
+  await driveSignUp(harness, expect);
   await driveWebhooks(harness, expect);
   await driveProjects(harness, expect);
   await expect({ path: '/_usage_' }, 'GET /_usage_');
@@ -282,6 +283,24 @@ async function driveTypes(harness: QueryHarness, expect: Expect): Promise<void> 
     });
     if (row?.slots === 1) break;
   }
+}
+
+async function driveSignUp(harness: QueryHarness, expect: Expect): Promise<void> {
+  const fields = fieldsOf('email TEXT unique, password TEXT hashed, verified BOOLEAN');
+  await spaceOf(harness, 'p', 'members', fields).make();
+  const signUp = { verified: 'verified', webhook: 'http://127.0.0.1:9/' };
+  const rules = { method: 'PUT', path: '/_projects_/p/spaces/members/rules', body: { signUp } };
+  await expect(rules, 'PUT /_projects_/:project/spaces/:space/rules');
+  const headers = {
+    'function-resources': JSON.stringify({ mustExistSpaceStructures: [{ slug: 'members' }] }),
+  };
+  const ask = (name: string, body: object, status: number) =>
+    expect({ path: `/p/function/${name}`, headers, body }, `POST /:project/function/${name}`, status);
+  const email = 'ada@example.com';
+  await ask('sign-up', { email, password: 'right' }, 202);
+  await ask('sign-up', { email, password: 'right' }, 202);
+  await ask('verify-email', { email, code: 'AAAA-AAAA' }, 403);
+  await ask('reset-password', { email }, 202);
 }
 
 async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<void> {
