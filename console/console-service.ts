@@ -12,6 +12,7 @@ import { createGuardedFetch } from '#kernel/http-client/guarded-fetch.ts';
 import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
 import { createHostCookie } from '#server/http/host-cookie.ts';
+import { mailNotices } from './accounts/notices.ts';
 import { openPeople } from './accounts/open-people.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { removeAccount } from './accounts/remove-account.ts';
@@ -32,13 +33,14 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
   // every cookie has a checksum, so no unsealed hash needs to be known
   const gate = createTokenGate({ tokens: { unsealedHashes: async () => [] }, deployment });
   const fileOrigins = await originsOfFiles(config);
-  const { closed, members } = services;
+  const { closed, members, log } = services;
+  const { smtpUrl: url, mailFrom: from = '' } = config;
+  const smtp = url === undefined ? undefined : { url, from };
   const people = openPeople({
     ...services,
     hasher,
     mode: config.registration,
-    // a mailer is given here: it gets every link for a person
-    send: undefined,
+    send: smtp && mailNotices(smtp, log),
     pageUrl: (path) => `${baseUrl()}/_console_${path}`,
   });
   services.removals.add('account', removeAccount({ ...services, ...people }));

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { KeyedHash } from '#auth/signing-keys.ts';
 import type { FindAddress } from '#kernel/http-client/network-guard.ts';
 import type { Log } from '#kernel/log/log.ts';
+import type { SendBySmtp } from '#kernel/mail/send-by-smtp.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import { type CallOutcome, callWebhook, unanswered } from './call-webhook.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryTable } from './delivery-table.ts';
 import { headOf, isMail, type MailMaker, smtpTarget } from './mail-deliveries.ts';
-import type { SendBySmtp } from './send-by-smtp.ts';
 
 /** Bytes of memory for contents of new deliveries, so that a first attempt need not read them. */
 const freshContents = 32 * 1024 ** 2;

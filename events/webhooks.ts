@@ -7,6 +7,7 @@ import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
+import { createSendBySmtp, type SmtpOptions } from '#kernel/mail/send-by-smtp.ts';
 import type { Mails, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
@@ -15,7 +16,6 @@ import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
 import { type DeliveryScope, DeliveryTable } from './delivery-table.ts';
 import { headOf, MailMaker, mailEvent, smtpTarget } from './mail-deliveries.ts';
-import { createSendBySmtp, type SmtpOptions } from './send-by-smtp.ts';
 
 /** Most records and characters of one delivery; a single record may be longer. */
 const mostRecords = 100;

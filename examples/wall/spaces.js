@@ -1,5 +1,5 @@
 /** The record spaces of the wall. @param client the module of sluice-client */
-export const spacesOf = ({ space, text }) => ({
+export const spacesOf = ({ space, text, file }) => ({
   users: space('users', {
     name: text({ required: true, unique: true }),
     password: text({ required: true, hashed: true }),
@@ -7,8 +7,7 @@ export const spacesOf = ({ space, text }) => ({
   posts: space('posts', {
     owner: text(),
     author: text(),
-    // the name and the type of an uploaded file
-    file: text({ required: true }),
-    type: text({ required: true }),
+    // an uploaded photo or video, which goes with its post
+    file: file({ required: true }),
   }),
 });

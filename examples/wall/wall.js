@@ -2,7 +2,7 @@ import config from './config.js';
 import { spacesOf } from './spaces.js';
 
 const client = await import(`${config.server}/_client_/sluice-client.js`);
-const { connect, deleteFile, deleteOne, insert, live, login, logout, me, refresh, upload } = client;
+const { connect, deleteOne, insert, live, login, logout, me, refresh, upload } = client;
 const { users, posts } = spacesOf(client);
 const db = connect({
   url: config.server,
@@ -106,8 +106,8 @@ async function send(file) {
     const onProgress = ({ sent }) => {
       bar.value = sent;
     };
-    const { name, contentType } = await upload(db, file, { onProgress, signal: cancel.signal });
-    await insert(db, posts, { file: name, type: contentType });
+    const { name } = await upload(db, file, { onProgress, signal: cancel.signal });
+    await insert(db, posts, { file: name });
     stopped.set(file.name, false);
   } catch (error) {
     if (!cancel.signal.aborted) throw error;
@@ -147,16 +147,13 @@ function showPosts() {
 }
 
 function cardOf(post) {
-  const src = `${config.server}/_f_/wall/${encodeURIComponent(post.file)}`;
-  const media = post.type.startsWith('video/')
+  const { s3Link: src, contentType } = post.file;
+  const media = contentType.startsWith('video/')
     ? make('video', { src, controls: true, preload: 'metadata' })
     : make('img', { src, alt: `A photo by ${post.author}`, loading: 'lazy' });
   const remove = make('button', { className: 'quiet', textContent: 'Delete' });
-  remove.onclick = () =>
-    attempt(async () => {
-      await deleteOne(db, posts, post.id);
-      await deleteFile(db, post.file);
-    });
+  // its file goes with it
+  remove.onclick = () => attempt(() => deleteOne(db, posts, post.id));
   const time = make('time', {
     dateTime: post.createdAt,
     textContent: when.format(new Date(post.createdAt)),

@@ -88,7 +88,7 @@ const keepers: readonly (readonly [RegExp, string])[] = [
   [/^(?:chdb|@clickhouse\/)/, 'common/engine/'],
   [/^ioredis$/, 'common/coordination/redis/'],
   [/^@aws-sdk\//, 'common/objects/s3/'],
-  [/^nodemailer/, 'events/'],
+  [/^nodemailer/, 'common/kernel/mail/'],
   [/^openid-client$/, 'common/auth/'],
 ];
 

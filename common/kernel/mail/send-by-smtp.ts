@@ -4,7 +4,6 @@ import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js';
 import { DeadlinePassed, withDeadline } from '#kernel/limits/deadline.ts';
 import { FairShare } from '#kernel/limits/fair-share.ts';
 import type { Mail } from '#kernel/record-events/mail.ts';
-import { type CallOutcome, unanswered } from './call-webhook.ts';
 
 /** Milliseconds for an attempt, and for each step of it. */
 const timeLimit = 30_000;
@@ -13,6 +12,18 @@ const stepLimit = 10_000;
 const connections = 8;
 /** RFC 4954: replies that ask for another login, or for encryption. */
 const settings: readonly number[] = [530, 534, 535, 538];
+
+/** What came of an attempt. */
+export interface MailOutcome {
+  readonly delivered: boolean;
+  /** The reply of the server; 0: none. */
+  readonly status: number;
+  readonly problem: string;
+  /** Milliseconds before the next attempt; 0: not specified. */
+  readonly pause: number;
+  /** Another attempt would end alike. */
+  readonly isFinal?: boolean;
+}
 
 export interface SmtpOptions {
   /** `smtp://` or `smtps://`; the query sets options of nodemailer. */
@@ -27,7 +38,7 @@ export interface SmtpOptions {
 export type SendBySmtp = (
   mail: Mail & { readonly id: string; readonly account: string },
   stopped: AbortSignal,
-) => Promise<CallOutcome>;
+) => Promise<MailOutcome>;
 
 export function createSendBySmtp({ url, from, limit = timeLimit }: SmtpOptions): SendBySmtp {
   const slots = new FairShare({
@@ -99,8 +110,9 @@ function messageOf(
  * RFC 5321 section 4.2.1: a 5yz reply is final. But a server that wants another login or more encryption says something
  * about its configuration, which may be corrected while the mail waits.
  */
-function outcomeOf(error: unknown): CallOutcome {
-  if (error instanceof DeadlinePassed) return unanswered('took too long');
+function outcomeOf(error: unknown): MailOutcome {
+  if (error instanceof DeadlinePassed)
+    return { delivered: false, status: 0, problem: 'took too long', pause: 0 };
   const { responseCode = 0, code, message } = error as SmtpError;
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
   const what = responseCode > 0 ? `answered ${responseCode}` : (code ?? String(message).slice(0, 200));
