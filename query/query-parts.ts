@@ -236,14 +236,8 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
     ...usageRoutes({ authenticate, usage }),
     ...fileRoutes({ authenticate: fileSenders.authenticate, projects, files, tables, config }),
   ];
-  return {
-    routes,
-    imports,
-    tables,
-    live,
-    fileFields,
-    remove: removeRecords({ ...dropping, imports, oidcSettings, fileUses: fileFields.uses }),
-  };
+  const remove = removeRecords({ ...dropping, imports, oidcSettings, fileUses: fileFields.uses });
+  return { routes, imports, tables, live, fileFields, remove };
 }
 
 /** What FILE fields need. */

@@ -37,6 +37,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'durable-files',
     'http-client',
+    'mail',
   ],
   coordination: ['redis', 'rate-limits'],
   server: ['openapi', 'http'],

@@ -14,7 +14,7 @@ const folders = [
   ...rooms.map((room) => `common/${room}`),
 ];
 // its lines are entries, one each
-const unwrapped = ['CHANGELOG.md'];
+const unwrapped = ['CHANGELOG.md', 'client/CHANGELOG.md'];
 const pages = (
   await Promise.all(
     folders.map(async (folder) => (await readdir(join(root, folder))).map((name) => join(folder, name))),
