@@ -12,6 +12,7 @@ import type { RecordStore } from '#records/store/record-store.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { typeOfTexts } from '#records/types/field-types.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { type BindSpace, nobodyMay } from '../space/open-space.ts';
@@ -62,7 +63,7 @@ const spacesOfUser = 8;
 const loginsField: Field = {
   name: '\n',
   slug: '\n',
-  type: 'TEXT',
+  type: typeOfTexts,
   required: false,
   unique: false,
   hashed: false,
