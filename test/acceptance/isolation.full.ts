@@ -106,9 +106,25 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   const unfinished = `/${begun.headers.get('location')?.split('/').at(-1)}`;
   const bytes = { 'content-type': bytesOfUpload, 'upload-offset': '0' };
 
+  const challenge = 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg';
+  const oidcPath = `/_projects_/${project}/spaces/accounts/oidc`;
+  const accounts = structureOf(project, 'accounts', fieldsOf('email TEXT unique'));
+  await request(alice, '/accounts/set-structure', { body: JSON.parse(accounts) });
+  const oidc = {
+    issuer: 'https://login.example.com',
+    ...{ clientId: 'of alice', clientSecret: 'of alice', returnTo: ['https://app.example.com/'] },
+  };
+  t.match(await call({ baseUrl, token: alice, method: 'PUT', path: oidcPath, body: oidc }), { status: 200 });
+  const filePath = `/_projects_/${project}/files/rules`;
+  const fileRules = { read: { name: 'of alice' } };
+  t.match(await call({ baseUrl, token: alice, method: 'PUT', path: filePath, body: fileRules }), {
+    status: 200,
+  });
+
   /** Everything of alice's, as text. */
   const state = async (): Promise<string> => {
     const parts = [];
+    for (const path of [oidcPath, filePath]) parts.push((await call({ baseUrl, token: alice, path })).body);
     for (const path of ['/notes', '/users', '/keys', '/keys/get-key-values']) {
       parts.push((await request(alice, path, { headers: preStored })).body);
     }
@@ -248,6 +264,34 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       [200, '/users/clear-records', { structure: users, method: 'DELETE' }],
     ],
     'POST /:project/function/login': async () => [[401, await login(bob)]],
+    // the space of bob has no such settings, whatever that of alice has
+    'POST /:project/function/sign-up': [
+      [403, '/function/sign-up', { headers: resources, body: credentials }],
+    ],
+    'POST /:project/function/verify-email': [
+      [403, '/function/verify-email', { headers: resources, body: { email: credentials.email } }],
+    ],
+    'POST /:project/function/reset-password': [
+      [403, '/function/reset-password', { headers: resources, body: { email: credentials.email } }],
+    ],
+    'POST /:project/function/refresh-login': [
+      [401, '/function/refresh-login', { headers: { ...resources, token: loginToken }, body: {} }],
+    ],
+    'POST /:project/function/logout': [
+      [401, '/function/logout', { headers: { ...resources, token: loginToken }, body: {} }],
+    ],
+    'POST /:project/:space/_oidc_/start': [
+      [403, '/users/_oidc_/start', { body: { returnTo: 'https://app.example.com/', challenge } }],
+    ],
+    'POST /:project/function/oidc-login': [
+      [401, '/function/oidc-login', { body: { code: 'x', verifier: 'x' } }],
+    ],
+    'GET /_oidc_/start': async () => [
+      [401, await call({ baseUrl, token: bob, path: '/_oidc_/start?key=x' })],
+    ],
+    'GET /_oidc_/callback': async () => [
+      [401, await call({ baseUrl, token: bob, path: '/_oidc_/callback?state=x&code=x' })],
+    ],
     'POST /:project/function/send-otp': [[501, '/function/send-otp', { body: credentials }]],
     'POST /:project/function/send-push-notification': [
       [501, '/function/send-push-notification', { body: credentials }],
@@ -385,6 +429,24 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'GET /_projects_/:project/spaces/:space': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes` })],
     ],
+    'GET /_projects_/:project/files/rules': async () => [
+      [ok({ rules: null }), await call({ baseUrl, token: bob, path: `/_projects_/${project}/files/rules` })],
+    ],
+    'PUT /_projects_/:project/files/rules': async () => {
+      const path = `/_projects_/${project}/files/rules`;
+      return [[200, await call({ baseUrl, token: bob, method: 'PUT', path, body: { read: true } })]];
+    },
+    'POST /_projects_/:project/files/rules/try': async () => {
+      const path = `/_projects_/${project}/files/rules/try`;
+      const body = { operation: 'read', rules: { read: true } };
+      return [[200, await call({ baseUrl, token: bob, path, body })]];
+    },
+    'GET /_projects_/:project/spaces/:space/oidc': async () => [
+      [{}, await call({ baseUrl, token: bob, path: oidcPath })],
+    ],
+    'PUT /_projects_/:project/spaces/:space/oidc': async () => {
+      return [[{}, await call({ baseUrl, token: bob, method: 'PUT', path: oidcPath, body: null })]];
+    },
     'GET /_projects_/:project/spaces/:space/rules': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes/rules` })],
     ],

@@ -263,8 +263,9 @@ const jobsOf = async ({ baseUrl, token }: Sluice) =>
 
 async function killedImports(folder: string, sluice: Sluice): Promise<void> {
   const killing: Killing = { script: 'cli/import.ts', args: [folder], sluice };
-  await killed(killing, async () => (await jobsOf(sluice)).length > 0);
+  // files come first, and are not sent again
   for (const lines of [5, 10]) await killed(killing, lines);
+  await killed(killing, async () => (await jobsOf(sluice)).length > 0);
   await killed(killing, async () =>
     (await jobsOf(sluice)).some(({ space, state }) => space === 'Notes & more' && state !== 'waiting'),
   );
