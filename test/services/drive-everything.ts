@@ -4,11 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
 import { bootstrap, executeTokenOrder } from '#auth/execute-token-order.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
+import { AccountRemovals } from '#catalogue/account-removals.ts';
+import { ClosedAccounts } from '#catalogue/closed-accounts.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
 import { Users } from '#catalogue/users.ts';
+import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
 import { GroupCommit } from '#engine/group-commit.ts';
 import { DeadAddresses } from '#events/dead-addresses.ts';
@@ -237,6 +240,10 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     of({ path: `${path}/get-token-owner`, headers: { token: answer.body.token } }),
     'GET /:project/:space/get-token-owner',
   );
+  const ofLogin = { headers: { ...resources, token: answer.body.token }, body: {} };
+  const renewed = { path: '/p/function/refresh-login', ...ofLogin };
+  await expect(renewed, 'POST /:project/function/refresh-login', 403);
+  await expect({ path: '/p/function/logout', ...ofLogin }, 'POST /:project/function/logout');
   await expect(of({ method: 'DELETE', query: id }), 'DELETE /:project/:space');
   await expect(
     of({ method: 'DELETE', path: `${path}/clear-records` }),
@@ -255,6 +262,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveOutages(harness);
   const inThreeDays = (): number => Date.now() + 3 * 86_400_000;
   await sweepReceipts({ store: harness.store, log: silentLog(), now: inThreeDays }, signal);
+  await driveRemoval(harness);
   return called;
 }
 
@@ -402,6 +410,7 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   await expect({ path: rules }, `GET ${ofRules}`);
   const tried = { path: `${rules}/try`, body: { operation: 'update', record: { b: 2 } } };
   await expect(tried, `POST ${ofRules}/try`);
+  await driveOidc(expect, path);
   const ofFiles = '/_projects_/drops/files/rules';
   const fileRules = '/_projects_/:project/files/rules';
   await expect({ method: 'PUT', path: ofFiles, body: { read: true } }, `PUT ${fileRules}`);
@@ -419,6 +428,51 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   for (const dropped of await catalogue.leftBehind(new Date(), 1, signal))
     await catalogue.swept(dropped, signal);
   await sweepLeft({ store: harness.store, catalogue, log: silentLog() }, signal);
+}
+
+async function driveOidc(expect: Expect, path: string): Promise<void> {
+  const returnTo = 'https://app.example.com/';
+  const settings = {
+    issuer: 'https://login.example.com',
+    ...{ clientId: 'app', clientSecret: 'secret', field: 'a', claim: 'sub', returnTo: [returnTo] },
+  };
+  const route = '/_projects_/:project/spaces/:space/oidc';
+  await expect({ method: 'PUT', path: `${path}/one/oidc`, body: settings }, `PUT ${route}`);
+  await expect({ path: `${path}/one/oidc` }, `GET ${route}`);
+  const body = { returnTo, challenge: 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg' };
+  // there is no such provider
+  await expect({ path: '/drops/one/_oidc_/start', body }, 'POST /:project/:space/_oidc_/start', 503);
+  const code = { path: '/drops/function/oidc-login', body: { code: 'x', verifier: 'x' } };
+  await expect(code, 'POST /:project/function/oidc-login', 401);
+  for (const step of ['start', 'callback'])
+    await expect({ path: `/_oidc_/${step}`, query: 'key=x&state=x' }, `GET /_oidc_/${step}`, 401);
+}
+
+/** An account is deleted with all that it has. */
+async function driveRemoval(harness: QueryHarness): Promise<void> {
+  const { db } = harness;
+  const log = silentLog();
+  const closed = new ClosedAccounts({ db, database, log, singleWriter: true });
+  await closed.start();
+  const locks = ownLocks();
+  const removals = new AccountRemovals({ db, database, closed, locks, log, heardAfter: 0, grace: 0 });
+  const usage = new UsageCounts({ db, database, log });
+  const done = new Promise<void>((resolve, reject) => {
+    removals.add('records', async (id, stop, isLast) => {
+      try {
+        await harness.removeAccount(id, stop, isLast);
+        await usage.removeAll(id, stop);
+      } catch (error) {
+        reject(error);
+      }
+      if (isLast) resolve();
+    });
+  });
+  removals.start();
+  await closed.delete('owner');
+  await done;
+  await removals.close();
+  await closed.close();
 }
 
 async function driveOutages({ db }: QueryHarness): Promise<void> {

@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { assertGranted, type Principal } from '#auth/authenticate.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { OwnUses } from '#auth/single-uses.ts';
+import type { RemovePart } from '#catalogue/account-removals.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
@@ -101,6 +102,8 @@ export interface QueryHarness {
   forget(): void;
   /** Ages what is known of uses of files, and sweeps (query/file-fields). */
   sweep(): Promise<void>;
+  /** Removes what records and webhooks have of a deleted account. */
+  readonly removeAccount: RemovePart;
   /** Routes with caches of their own beside the others, as a second process on one database has them. */
   another(): Pick<QueryHarness, 'call'>;
   /** Closes the engine, and starts anew on the same directory. */
@@ -179,6 +182,7 @@ export async function openQueryHarness(
   let stores: ClickhouseStores | null = null;
   let router: Router;
   let fileSweep: FileSweep;
+  let removeAccount: RemovePart;
   let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
   let store: WritableStore;
   let catalogue: TableCatalogue;
@@ -236,6 +240,10 @@ export async function openQueryHarness(
       baseUrl: () => 'http://127.0.0.1:8080',
     });
     fileSweep = parts.fileFields.sweep;
+    removeAccount = async (id, stop, isLast) => {
+      await parts.remove(id, stop, isLast);
+      await events.removeAll(id, stop);
+    };
     return new Router([...parts.routes, ...webhookRoutes({ webhooks: events, authenticate })]);
   };
   const forget = (): void => {
@@ -373,6 +381,7 @@ export async function openQueryHarness(
         });
       await fileSweep.workOffOld(AbortSignal.timeout(60_000));
     },
+    removeAccount: (id, stop, isLast) => removeAccount(id, stop, isLast),
     call: (call) => callBy(router, call),
     another() {
       const by = openRouter(openStore());
