@@ -137,7 +137,8 @@ export class OidcLogins {
     if (!(await uses.take(login.state, lifetimes.login)))
       throw unauthorized('The login was finished before: begin it again');
     const back = (name: string, value: string): HttpResponse =>
-      redirect(`${login.returnTo}#${name}=${value}`, cookie.clear(request));
+      // as a header may have it: without the characters that addresses may be written with
+      redirect(`${new URL(login.returnTo).href}#${name}=${value}`, cookie.clear(request));
     try {
       return back('oidc_code', await this.#finish(login, request));
     } catch (error) {

@@ -164,3 +164,17 @@ t.test('logs have no secret', async (t) => {
   t.notMatch(output, /ada@example\.com|eyJ/);
   t.equal((await ask({ path: '/_oidc_/start?key=' })).status, 401);
 });
+
+t.test('an address of a page with letters that headers do not have', async (t) => {
+  const returnTo = 'https://app.example.com/größe/日本';
+  await set({ returnTo: [page, returnTo] });
+  const browser = new CookieBrowser();
+  const begun = await start({ returnTo, challenge: newPending().challenge });
+  const at = await browser.follow(begun.json().url, issuer);
+  const callback = new URL(`${sluice.baseUrl}/_oidc_/callback`);
+  const state = new URL(at).searchParams.get('state') ?? '';
+  callback.search = new URLSearchParams({ error: 'access_denied', state }).toString();
+  const answer = await browser.open(callback.href);
+  t.equal(answer.status, 302);
+  t.equal(answer.headers.get('location'), `${new URL(returnTo).href}#oidc_error=access_denied`);
+});
