@@ -20,7 +20,8 @@ import { longestRules } from '../login/rules.ts';
 
 const longestBody = 4 * longestRules;
 const path = '/_projects_/:project/files/rules';
-const needs = { grant: 'structure', touches: 'beside spaces' } as const;
+/** Rules open the files of the whole project, so a token for some of its record spaces does not set them. */
+const needs = { grant: 'structure', touches: 'all spaces' } as const;
 const errors = [...accountErrors, 'invalid_slug', 'project_not_found'] as const;
 
 const rulesSchema: Schema = {

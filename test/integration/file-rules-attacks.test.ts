@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type Answer, openRuledFiles, ownRules } from '../services/ruled-files.ts';
 
-const { ask, owned, userOf, dropUser, setRules, ada, bob, page, acting } = await openRuledFiles(t);
+const { ask, owned, tokenOf, userOf, dropUser, setRules, ada, bob, page, acting } = await openRuledFiles(t);
 const root = '/_f_/app';
 const put = async (name: string, bytes: string, headers: Readonly<Record<string, string>>) =>
   (await owned({ method: 'PUT', path: `${root}/${name}`, bytes, headers })).json();
@@ -126,4 +126,18 @@ t.test('HTML and scripts that are sent as images', async (t) => {
     t.match(headers.get('content-security-policy'), /default-src 'none'.*sandbox|sandbox/, type);
   }
   await setRules(ownRules);
+});
+
+t.test('a token for some record spaces does not open the files of their project', async (t) => {
+  const limited = await tokenOf('--may', 'structure', '--space', 'posts');
+  const headers = { authorization: `Bearer ${limited}` };
+  const path = '/_projects_/app/files/rules';
+  const everything = { upload: true, read: true, list: true, delete: true };
+  for (const call of [
+    { method: 'PUT', path, body: everything },
+    { path },
+    { path: `${path}/try`, body: { operation: 'list', rules: everything } },
+  ])
+    t.match(await ask({ ...call, headers }), { status: 403, text: /not_granted/ }, call.path);
+  t.strictSame((await owned({ path })).json().rules, ownRules);
 });

@@ -85,7 +85,10 @@ t.test('every operation needs a grant, and asks for it before anything else', as
 
 /** What docs/api.md#grants says that tokens for some record spaces reach, by the names of operations. */
 const lists = ['listProjects', 'listSpaces'];
-const allSpaces = ['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'];
+const allSpaces = [
+  ...['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'],
+  ...['getFileRules', 'setFileRules', 'tryFileRules'],
+];
 const missing = ['sendOtp', 'sendPushNotifications'];
 /** A header names their space. */
 const namesSpace = ['login', 'refreshLogin', 'logout', 'signUp', 'verifyEmail', 'resetPassword'];
