@@ -171,7 +171,8 @@ export class NamedFiles implements RecordFiles {
     if (bound === undefined) return { mayRead: () => true, mayDelete: () => true };
     const rules = (await this.#parts.projects.find(ownerId, slug, signal))?.fileRules;
     if (rules === undefined) return null;
-    const sender: BoundSender = { user: bound.user, rules };
+    // an id names a user of one space, and another one of another space
+    const sender: BoundSender = { user: bound.users === rules.users ? bound.user : null, rules };
     const [read, remove] = [conditionFor(sender, 'read'), conditionFor(sender, 'delete')];
     return {
       mayRead: (file) => read !== null && meets(read, file) === true,

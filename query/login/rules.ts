@@ -185,6 +185,7 @@ export function bindRules(rules: Rules, structure: Structure, values: RuleValues
   const { readonly } = rules;
   return {
     user: values.user?.id ?? null,
+    users: rules.users,
     ...(Object.fromEntries(families.map((name) => [name, conditionsOf(name)])) as Record<
       Family,
       Conditions | null

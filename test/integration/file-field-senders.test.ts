@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { type Call, openRuledFiles, ownRules } from '../services/ruled-files.ts';
 
-const { ask, owned, tokenOf, setRules, ada, bob, page, acting } = await openRuledFiles(t);
+const { ask, asOwner, owned, tokenOf, setRules, ada, bob, page, acting } = await openRuledFiles(t);
 const structure = structureOf('app', 'posts', [
   { name: 'author', type: 'TEXT' },
   { name: 'photo', type: 'FILE' },
@@ -122,4 +122,32 @@ t.test('a file that a record names is not deleted', async (t: Test) => {
   await remove(ada, id);
   await eventuallyEqual(t, () => isThere(used.name), false);
   t.match(await insert(ada, { photo: free.name }), { status: 400, text: /no such file/ });
+});
+
+t.test('a user of another space has no files of a user with the same id', async (t: Test) => {
+  const backup = { authorization: `Bearer ${await tokenOf('--may', 'structure,insert,backup,find')}` };
+  const staff = JSON.parse(structureOf('app', 'staff', fieldsOf('name TEXT unique, password TEXT hashed')));
+  await owned({ path: '/app/staff/set-structure', body: staff });
+  const type = { 'content-type': 'application/x-ndjson' };
+  const bytes = JSON.stringify({ id: ada.id, name: 'eve', password: 'right' });
+  await owned({ path: '/app/staff/_import_?keep=id', bytes, headers: { ...backup, ...type } });
+  const resources = JSON.stringify({ mustExistSpaceStructures: [staff] });
+  const logIn = () =>
+    ask({
+      path: '/app/function/login',
+      body: { name: 'eve', password: 'right' },
+      headers: { ...asOwner, 'function-resources': resources },
+    });
+  await eventuallyEqual(t, async () => (await logIn()).status, 200);
+  const { token } = (await logIn()).json();
+  const memos = structureOf('app', 'memos', [{ name: 'photo', type: 'FILE' }]);
+  await owned({ path: '/app/memos/set-structure', body: JSON.parse(memos) });
+  const body = { users: 'staff', find: true, insert: { id: { exists: true } }, delete: true };
+  await owned({ method: 'PUT', path: '/_projects_/app/spaces/memos/rules', body });
+  const hers = await upload(ada);
+  const eve = { id: ada.id, token };
+  const named = await as(eve, { path: '/app/memos/_single_', body: { photo: hers.name } });
+  t.match(named, { status: 400, text: /no such file/ });
+  t.equal((await ask({ path: `/_f_/app/${hers.name}`, headers: page(eve) })).status, 401);
+  t.ok(await isThere(hers.name));
 });

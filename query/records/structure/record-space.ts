@@ -10,6 +10,8 @@ export type RuleConditions = object;
 export interface Bound {
   /** Id of the user's record in the space of users; null: nobody has logged in. */
   readonly user: string | null;
+  /** The slug of the space of users. */
+  readonly users: string;
   /** Conditions that records have to meet; null: nobody may. */
   readonly find: RuleConditions | null;
   readonly insert: RuleConditions | null;
