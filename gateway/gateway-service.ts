@@ -162,6 +162,7 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
       const files = await Promise.all(stored.map((name) => cloudFiles.findByName(name, signal)));
       return files.filter((file) => file?.ownerId === ownerId && file.projectSlug === slug) as CloudFile[];
     },
+    stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
   };
 }
 

@@ -12,6 +12,8 @@ export interface ProjectFiles {
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
   /** The files among the names. */
   named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly RuledFile[]>;
+  /** The names that have a file, whatever caches say. */
+  stored(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Deletes files that no record names any more, soon (file-uses/). Absent: another process does it, within minutes. */
   readonly deleteCondemned?: () => void;
 }
@@ -42,6 +44,14 @@ export class TableFiles implements ProjectFiles {
   ): Promise<readonly RuledFile[]> {
     if (names.length === 0) return [];
     return this.#read(project, `name IN (${names.map(textLiteral).join(', ')})`, signal);
+  }
+
+  async stored(
+    project: FilesPlace,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    return new Set((await this.named(project, names, signal)).map(({ name }) => name));
   }
 
   async #read(

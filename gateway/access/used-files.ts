@@ -21,18 +21,24 @@ export interface HeldFiles {
   readonly inUse: ReadonlySet<string>;
   /** Some files were not deleted: records may name them again. */
   release(names: readonly string[]): Promise<void>;
+  /** Files were deleted, with their rows: a record that names one need not wait for the outcome. */
+  deleted(names: readonly string[]): void;
 }
 
 /** Milliseconds between looks for files that records no longer name, and of the deletion of some of them. */
 const every = 60_000;
 const deletionDeadline = 30_000;
 const filesAtOnce = 500;
+/** Files that requests deleted and that are noted later; marks of more end by themselves. */
+const mostDeleted = 10_000;
 
 /** Files that records name (docs/decisions/074-a-file-field.md). */
 export class UsedFiles {
   readonly #parts: UsedFilesParts;
   readonly #closing = new AbortController();
   #running: Promise<void> = Promise.resolve();
+  /** Files that requests deleted, and the tokens of their marks. */
+  #deleted: (PlacedFile & { readonly token: string })[] = [];
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -41,7 +47,7 @@ export class UsedFiles {
   }
 
   async hold(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<HeldFiles> {
-    if (names.length === 0) return { inUse: new Set(), release: async () => {} };
+    if (names.length === 0) return { inUse: new Set(), release: async () => {}, deleted() {} };
     const { uses } = this.#parts;
     const token = randomUUID();
     // marked first: a write that has not noted its use by now finds the mark
@@ -55,7 +61,12 @@ export class UsedFiles {
       // uses that have ended without a trace, such as those of a process that died, are found and removed
       if (found.size > 0) await uses.drop(place, [...found.values()].flat(), signal);
       await release([...found.keys()]);
-      return { inUse: new Set(found.keys()), release };
+      const deleted = (some: readonly string[]): void => {
+        if (this.#deleted.length < mostDeleted)
+          this.#deleted.push(...some.map((name) => ({ place, name, token })));
+        this.deleteCondemned();
+      };
+      return { inUse: new Set(found.keys()), release, deleted };
     } catch (error) {
       await release(names).catch(() => {});
       throw error;
@@ -95,6 +106,11 @@ export class UsedFiles {
 
   async #deleteAll(): Promise<void> {
     const { uses } = this.#parts;
+    while (this.#deleted.length > 0) {
+      const files = this.#deleted.splice(0, filesAtOnce);
+      const tokens = files.map(({ token }) => token);
+      await uses.deleted(files, AbortSignal.timeout(deletionDeadline), tokens);
+    }
     for (;;) {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(deletionDeadline)]);
       const some = await uses.condemned(filesAtOnce, signal);

@@ -64,7 +64,9 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota, used }: D
       throw error;
     }
     // another process may have removed the row meanwhile
-    if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
+    const wasThere = await cloudFiles.remove(name, signal);
+    held.deleted([name]);
+    if (!wasThere) throw fileNotFound();
     quota.freed(userId);
     return { status: 204, headers: { 'cache-control': 'no-store' } };
   };

@@ -92,23 +92,29 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota, used }: 
     const held = await used.hold(place, namesOf(found), signal);
     const files = found.filter(({ name }) => !held.inUse.has(name));
     for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
+    const keys = files.map(({ objectKey }) => objectKey);
     const left = new Set(
-      await store.deleteAll(
-        files.map(({ objectKey }) => objectKey),
-        signal,
-      ),
+      await store.deleteAll(keys, signal).catch(async (error: unknown) => {
+        await held.release(namesOf(files)).catch(() => {});
+        throw error;
+      }),
     );
     let deleted = 0;
+    const removed: string[] = [];
     const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
       if (left.has(objectKey)) {
         failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
-      } else if (await cloudFiles.remove(name, signal)) deleted++;
+        return;
+      }
+      if (await cloudFiles.remove(name, signal)) deleted++;
       else missing(name);
+      removed.push(name);
     };
     try {
       await Promise.all(files.map(remove));
     } finally {
       quota.freed(userId);
+      held.deleted(removed);
       await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
     }
     return noStoreJson({ deleted, failed });

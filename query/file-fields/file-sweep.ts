@@ -188,13 +188,27 @@ export class FileSweep {
       const owned = ended.filter((name) => now.get(name)?.owns);
       if (ended.length > 0) {
         await uses.condemn(owned, token, signal);
-        await uses.forget(place, ended, signal);
+        await this.#forget(place, ended, signal);
       }
     } finally {
       await uses.unmark(free, token, AbortSignal.timeout(every)).catch(() => {});
     }
     deleteCondemned();
     return isDecided;
+  }
+
+  /** Removes the uses that have ended, one by one: a write may have noted another use of the file by now. */
+  async #forget(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const { uses } = this.#parts;
+    for (let after: StoredUse | null = null; ; ) {
+      const page: readonly StoredUse[] = await uses.ofNames(place, names, after, signal);
+      const verdicts = await this.#verdicts(page, signal);
+      const ended = page.filter((_, at) => verdicts[at] === 'ended');
+      await uses.end(place, ended, signal);
+      const last = page.at(-1);
+      if (last === undefined || page.length < usesAtOnce) return;
+      after = last;
+    }
   }
 
   /** Whether somebody uses the files, and whether one of the uses owns its file. */

@@ -114,7 +114,7 @@ export class NamedFiles implements RecordFiles {
     };
     try {
       await uses.add(place, added, signal);
-      await this.#assertThere([...new Set(added.map(({ name }) => name))], signal);
+      await this.#assertThere(place, [...new Set(added.map(({ name }) => name))], signal);
     } catch (error) {
       // another write of the record may have made the same use
       await end(records[0]?.isNew ? 'never' : 'maybe');
@@ -139,21 +139,28 @@ export class NamedFiles implements RecordFiles {
   }
 
   /** Rejects with a 400 if one of the files is gone. Waits while a sweep decides about one of them. */
-  async #assertThere(names: readonly string[], signal: AbortSignal): Promise<void> {
+  async #assertThere(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<void> {
     for (let from = 0; from < names.length; from += namesAtOnce)
-      await this.#assertUnmarked(names.slice(from, from + namesAtOnce), signal);
+      await this.#assertUnmarked(place, names.slice(from, from + namesAtOnce), signal);
   }
 
-  async #assertUnmarked(names: readonly string[], signal: AbortSignal): Promise<void> {
+  async #assertUnmarked(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<void> {
     let asked = names;
     for (let time = 0; time < decisions.tries; time++) {
       const marked = await this.#parts.uses.marked(asked, signal);
-      if (marked.names.length === 0) return;
-      if (marked.areGone)
+      if (marked.length === 0) return;
+      const namesOf = (wanted: string) =>
+        marked.filter(({ kind }) => kind === wanted).map(({ name }) => name);
+      const [gone, past, undecided] = [namesOf('gone'), namesOf('past'), namesOf('mark')];
+      // a copy may have been stored under the name since then: a backup that was restored
+      const stored = past.length > 0 ? await this.#parts.projects.files.stored(place, past, signal) : null;
+      const missing = [...gone, ...past.filter((name) => !stored?.has(name))];
+      if (missing.length > 0)
         throw invalidValue(
-          marked.names.map((name) => `The file ${shownName(name)} is being deleted, and can not be named`),
+          missing.map((name) => `The file ${shownName(name)} is being deleted, and can not be named`),
         );
-      asked = marked.names;
+      if (undecided.length === 0) return;
+      asked = undecided;
       await sleep(decisions.pause, undefined, { signal });
     }
     throw overloaded('a file that the request names is being checked');

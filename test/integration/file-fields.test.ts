@@ -6,6 +6,8 @@ import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UsedFiles } from '#gateway/access/used-files.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { FileSweep } from '#query/file-fields/file-sweep.ts';
+import { OpenUses } from '#query/file-fields/open-uses.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { newFile } from '../services/new-file.ts';
 import { openQueryHarness, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
@@ -341,6 +343,53 @@ t.test('the gateway deletes no file that a record names', async (t: Test) => {
   t.match(await space.insertOne({ photo: a }), { status: 200 }, 'a refusal leaves no mark');
   await space.deleteOneById(body.id);
   await stays(t, [a, b]);
+});
+
+t.test('a file that was deleted, and one that a backup brought back', async (t: Test) => {
+  const space = spaceOf(harness, 'demo', 'back', fields);
+  const file = newFile({ ownerId: 'owner', projectSlug: 'demo' });
+  await cloudFiles.insert(file, signal);
+  const { name } = file;
+  const held = await gateway.hold({ ownerId: 'owner', slug: 'demo' }, [name], signal);
+  const beside = space.insertOne({ photo: name });
+  await cloudFiles.remove(name, signal);
+  held.deleted([name]);
+  t.match(await beside, refusal('invalid_value', /can not be named|no such file/));
+  await gateway.idle();
+  await cloudFiles.insert(file, signal);
+  t.match(await space.insertOne({ photo: name }), { status: 200 });
+  await stays(t, [name]);
+  t.strictSame([...(await gateway.hold({ ownerId: 'owner', slug: 'demo' }, [name], signal)).inUse], [name]);
+});
+
+t.test('a use that is noted while a sweep decides stays', async (t: Test) => {
+  const place = { ownerId: 'owner', slug: 'demo' };
+  const [name, space] = [`${randomUUID()}_a.txt`, randomUUID()];
+  const open = new OpenUses();
+  const late = { space, record: 'late', name, owns: false };
+  /** Notes a use between the last read of the sweep and its verdict. */
+  class Interrupted extends FileUses {
+    #reads = 0;
+    override async ofNames(...args: Parameters<FileUses['ofNames']>) {
+      const found = await super.ofNames(...args);
+      if (++this.#reads === 2) {
+        open.open([late]);
+        await uses.add(place, [late], signal);
+      }
+      return found;
+    }
+  }
+  const sweep = new FileSweep({
+    uses: new Interrupted({ db, database: testDatabase }),
+    store: { lookUp: async () => [], singleWriter: true },
+    spaces: { find: async () => null },
+    ...{ open, deleteCondemned() {}, log: silentLog() },
+  });
+  await uses.add(place, [{ ...late, record: 'early' }], signal);
+  sweep.settled(await uses.drop(place, [{ space, record: 'early' }], signal));
+  await sweep.idle();
+  t.match(await uses.ofSpace(place, space, { record: '', name: '' }, signal), [{ record: 'late' }]);
+  t.strictSame(await uses.marked([name], signal), [], 'the write goes on');
 });
 
 t.test('records that drop one file at once', async (t: Test) => {

@@ -183,7 +183,7 @@ t.test('a project that a file kept from being dropped lost its rules', async (t)
   // another process stores a file after the first look
   let looks = 0;
   const newest = async () => (looks++ === 0 ? [] : [newFile()]);
-  projects.askForFiles({ newest, named: async () => [] });
+  projects.askForFiles({ newest, named: async () => [], stored: async () => new Set() });
   const catalogue = { idsOfProject: async () => [] };
   const spaces = { untilHeard: async () => {} };
   const deps = { projects, catalogue, spaces } as unknown as DropParts;

@@ -100,6 +100,7 @@ export async function serveEverything(options: {
   projects.askForFiles({
     newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
     named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
+    stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
   });
   const uses = new FileUses({ db, database });
   const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, log });

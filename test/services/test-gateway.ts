@@ -69,7 +69,7 @@ export function testGateway(
     closed: noneClosed,
     fileLinks: 'public',
     boundAs: nobodyIsBound,
-    used: { hold: async () => ({ inUse: new Set(), release: async () => {} }) },
+    used: { hold: async () => ({ inUse: new Set(), release: async () => {}, deleted() {} }) },
     ...given,
   });
 }

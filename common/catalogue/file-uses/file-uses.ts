@@ -31,6 +31,12 @@ interface UseRow extends RecordPlace {
   readonly young: number;
 }
 
+/** A file that no record may get: it is to be deleted, is being decided about, or was deleted a moment ago. */
+interface MarkedFile {
+  readonly name: string;
+  readonly kind: 'gone' | 'mark' | 'past';
+}
+
 /**
  * The tables `file_uses` and `file_drops` (docs/decisions/074-a-file-field.md). Rows of the second are of four kinds: `drop`
  * of a record or a space whose uses may have ended; `mark` of a file that somebody is deciding about; `gone` for a file
@@ -191,11 +197,6 @@ export class FileUses {
     }
   }
 
-  /** Ends all uses of files. */
-  async forget(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<void> {
-    await this.#delete(this.#uses, `${inPlace(place)} AND ${isAmong('name', names)}`, signal);
-  }
-
   /** From now on, no write names the files. @param token of whoever decides about them */
   mark(files: readonly PlacedFile[], token: string, signal: AbortSignal): Promise<void> {
     return this.#insert('mark', files, token, signal);
@@ -219,20 +220,13 @@ export class FileUses {
     await this.#delete(this.#drops, where, signal);
   }
 
-  /** The names among them that no record may get now: those that are gone, or else those that are being decided about. */
-  async marked(
-    names: readonly string[],
-    signal: AbortSignal,
-  ): Promise<{ readonly areGone: boolean; readonly names: readonly string[] }> {
-    const sql = `SELECT DISTINCT name, toUInt8(kind != 'mark') AS gone FROM ${this.#drops}
-      WHERE kind IN ('mark', 'gone', 'past') AND ${isAmong('name', names)}
-      AND (kind = 'gone' OR NOT ${olderThan(markedFor)})`;
-    const rows = await this.#db.rows<{ name: string; gone: number }>({ sql, signal, home });
-    const gone = rows.filter((row) => row.gone === 1);
-    return {
-      areGone: gone.length > 0,
-      names: (gone.length > 0 ? gone : rows).map(({ name }) => name),
-    };
+  /** The names among them that no record may get as they are, each with the reason that counts. */
+  async marked(names: readonly string[], signal: AbortSignal): Promise<readonly MarkedFile[]> {
+    const sql = `SELECT name, multiIf(countIf(drops.kind = 'gone') > 0, 'gone', countIf(drops.kind = 'mark') > 0, 'mark', 'past') AS kind
+      FROM ${this.#drops} AS drops
+      WHERE drops.kind IN ('mark', 'gone', 'past') AND ${isAmong('name', names)}
+      AND (drops.kind = 'gone' OR NOT ${olderThan(markedFor)}) GROUP BY name`;
+    return this.#db.rows<MarkedFile>({ sql, signal, home });
   }
 
   /** Files are to be deleted. Those whose mark has gone meanwhile are left. */
@@ -252,12 +246,21 @@ export class FileUses {
     return rows.map(({ name, ownerId, slug }) => ({ place: { ownerId, slug }, name }));
   }
 
-  /** The files are deleted. For a while rows say so to writes that found them in a cache. */
-  async deleted(files: readonly PlacedFile[], signal: AbortSignal): Promise<void> {
+  /**
+   * The files are deleted. For a while rows say so to writes that found them in a cache.
+   * @param tokens whose marks go; absent: all marks of the files
+   */
+  async deleted(
+    files: readonly PlacedFile[],
+    signal: AbortSignal,
+    tokens?: readonly string[],
+  ): Promise<void> {
     if (files.length === 0) return;
     await this.#insert('past', files, randomUUID(), signal);
     const names = files.map(({ name }) => name);
-    await this.#delete(this.#drops, `kind IN ('gone', 'mark') AND ${isAmong('name', names)}`, signal);
+    const marks = tokens === undefined ? '1' : isAmong('token', tokens);
+    const where = `(kind = 'gone' OR (kind = 'mark' AND ${marks})) AND ${isAmong('name', names)}`;
+    await this.#delete(this.#drops, where, signal);
   }
 
   /** Removes marks that no longer hold. */
