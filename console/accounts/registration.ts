@@ -87,7 +87,9 @@ export class Registration {
     signal: AbortSignal,
   ): Promise<Account> {
     const token = await this.#deps.tokenCheck.check(claimToken, signal);
-    if (typeof token === 'string' || token.ofSession) throw registrationRefused(notTheFirst);
+    // a token with grants may do less than the account, and a publishable one is in a web page
+    if (typeof token === 'string' || token.ofSession || token.grants !== undefined)
+      throw registrationRefused(notTheFirst);
     const claimed = await this.#deps.users.findById(token.userId, signal);
     if (claimed === null || claimed.email !== developerEmail) throw registrationRefused(notTheFirst);
     const { email, name, passwordHash, id } = await this.#rowOf(account, sender, signal);

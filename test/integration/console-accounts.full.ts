@@ -227,3 +227,13 @@ t.test('a token of another account, and one of a session, claim nothing', async 
     t.equal((await visitor().register(ada, { claimToken })).status, 403);
   }
 });
+
+t.test('a token with grants, which may be in a web page, does not claim the first account', async (t) => {
+  const { visitor, tokens, users } = await serveConsole(t, await openMigratedChdb(t));
+  const { id: userId } = (await users.findByEmail(developerEmail)) ?? { id: '' };
+  for (const grants of [{ publishable: true, origins: ['*'] }, { may: ['find'] }] as const) {
+    const { token } = await tokens.create({ userId, name: 'page', expiresAt: null, grants });
+    t.equal((await visitor().register(ada, { claimToken: token })).status, 403);
+  }
+  t.equal((await visitor().register(ada, { claimToken: bootstrapToken })).status, 201);
+});
