@@ -62,6 +62,13 @@ export class AddressChanges {
     return 'to be confirmed';
   }
 
+  /** Ends the open links of an account: whoever began a change may know the password no longer. */
+  async withdraw(account: Account, signal: AbortSignal): Promise<void> {
+    const { links } = this.#deps;
+    for (const link of await links.open('email', account.id, this.#now(), signal))
+      await links.end(link, 'withdrawn');
+  }
+
   /** Throws 403 unless the token is an open one, and the address is still free. */
   async confirm(token: string, signal: AbortSignal): Promise<Account> {
     const { links, users, deployment } = this.#deps;

@@ -111,6 +111,20 @@ t.test(
   },
 );
 
+t.test('another password ends a change of the address that is not confirmed', async (t) => {
+  const links: string[] = [];
+  const send = async ({ link }: { readonly link: string }): Promise<void> => void links.push(link);
+  const served = await serveConsole(t, await openMigratedChdb(t), { send });
+  const visitor = served.visitor();
+  await visitor.register(ada);
+  t.equal((await change(visitor, next)).status, 202);
+  const passwords = { current: passwordOf(ada), next: 'another password' };
+  t.equal((await visitor.send('/password', passwords)).status, 204);
+  const token = links[0]?.split('#')[1];
+  t.equal((await served.visitor().send('/email/confirm', { token })).status, 403);
+  t.equal(await accountOf(visitor), ada);
+});
+
 t.test(
   'a deleted account is refused in every process, and its address begins an account with another id',
   async (t) => {
