@@ -111,6 +111,14 @@ export class AccountLinks {
     return links.map(linkOf).filter(({ expiresAt }) => expiresAt > now);
   }
 
+  /** The number of links of an account that were made since then, open or not. */
+  async madeSince(kind: LinkKind, accountId: string, since: Date, signal?: AbortSignal): Promise<number> {
+    const of = `kind = ${textLiteral(kind)} AND account_id = ${textLiteral(accountId)}`;
+    const made = `created_at >= toDateTime64(${textLiteral(timestampText(since))}, 3, 'UTC')`;
+    const sql = `SELECT toFloat64(uniqExact(id)) AS links FROM ${this.#table} WHERE ${of} AND ${made}`;
+    return (await this.#db.rows<{ links: number }>({ sql, signal }))[0]?.links ?? 0;
+  }
+
   /** Ends a link. False: another request has ended it before. */
   end(link: AccountLink, state: 'used' | 'withdrawn', usedBy = ''): Promise<boolean> {
     return this.#store({ ...link, state, usedBy, version: link.version + 1 });

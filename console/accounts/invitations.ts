@@ -4,7 +4,13 @@ import type { AccountLink, AccountLinks } from '#catalogue/account-links.ts';
 import type { Deployment } from '#catalogue/deployment.ts';
 import type { Member, Members } from '#catalogue/members.ts';
 import type { Account, Users } from '#catalogue/users.ts';
-import { invalidBody, linkRefused, membershipRefused, quotaExceeded } from '#kernel/errors/catalogue.ts';
+import {
+  invalidBody,
+  linkRefused,
+  membershipRefused,
+  quotaExceeded,
+  rateLimited,
+} from '#kernel/errors/catalogue.ts';
 import { covers, type Grants } from '#kernel/grants.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import type { SendNotice } from './notices.ts';
@@ -14,6 +20,9 @@ export const invitationLifetime = 7 * 24 * 3_600_000;
 /** Most open invitations, and members, of an account. */
 export const invitationsPerAccount = 50;
 export const membersPerAccount = 200;
+/** Most invitations that an account makes in an hour, as each may be a mail to an address that anybody chose. */
+export const invitationsPerHour = 100;
+const hour = 3_600_000;
 
 export interface InvitationTerms {
   readonly email: string;
@@ -63,6 +72,9 @@ export class Invitations {
         throw quotaExceeded(`${invitationsPerAccount} open invitations`);
       if ((await members.ofAccount(account.id, signal)).length >= membersPerAccount)
         throw quotaExceeded(`${membersPerAccount} members`);
+      const since = new Date(this.#now().getTime() - hour);
+      if ((await links.madeSince('invitation', account.id, since, signal)) >= invitationsPerHour)
+        throw rateLimited(hour / invitationsPerHour);
       return links.create({
         ...terms,
         kind: 'invitation',

@@ -422,6 +422,17 @@ t.test('a mailer gets the link, and a link is nowhere else', async (t) => {
   });
 });
 
+t.test('invitations that are withdrawn again send no end of mails', async (t) => {
+  const sent: string[] = [];
+  const { owner } = await people(t, { send: async ({ to }) => void sent.push(to) });
+  for (let i = 0; i < 100; i++) {
+    const { id } = await invite(owner, 'stranger@example.com');
+    t.equal((await owner.send(`/invitations/${id}`, undefined, 'DELETE')).status, 204);
+  }
+  t.match(await owner.send('/invitations', { email: ben }), { status: 429, body: { code: 'rate_limited' } });
+  t.equal(sent.length, 100);
+});
+
 t.test('sessions are listed without a secret, and end one by one or all others', async (t) => {
   const { served, owner } = await people(t);
   const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
