@@ -194,6 +194,11 @@ t.test('a ClickHouse server', async (t) => {
   });
 });
 
+t.test('a password of SMTP_URL that is not percent-encoded is reported, and not shown', async (t) => {
+  for (const password of ['a%zz', 'a%C3%28'])
+    refuses(t, [[{ SMTP_URL: `smtp://user:${password}@host`, MAIL_FROM: 'a@b.c' }, /SMTP_URL should be an/]]);
+});
+
 t.test('bad ClickHouse settings are reported, and no secret with them', async (t) => {
   const url = { CLICKHOUSE_URL: 'http://127.0.0.1:8123' };
   refuses(t, [

@@ -170,8 +170,8 @@ export const mails = {
   variables: {
     smtpUrl: text('SMTP_URL', {
       secret: true,
-      fits: (given) => /^smtps?:\/\/[^/]/.test(given) && URL.canParse(given),
-      form: 'an address such as smtp://user:password@mail.example.com:587, or smtps://',
+      fits: (given) => /^smtps?:\/\/[^/]/.test(given) && URL.canParse(given) && isPercentEncoded(given),
+      form: 'an address such as smtp://user:password@mail.example.com:587, or smtps://, percent-encoded',
     }),
     mailFrom: text('MAIL_FROM', {
       fits: (given) => /^(?:[^<>@,;:"\\\p{C}]{1,100} <)?[^<>@\s,;:"\\]+@[^<>@\s,;:"\\]+>?$/u.test(given),
@@ -227,4 +227,14 @@ function parseNetwork(item: string): Network | undefined {
   const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
   if (prefix < 0 || prefix > widest) return undefined;
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}
+
+/** Whether user and password can be read: a bare `%` is no part of them. */
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
