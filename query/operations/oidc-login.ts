@@ -121,9 +121,9 @@ async function userOf(
   if (found !== null) return found;
   if (!signUp) throw unauthorized('There is no user for this login');
   try {
-    const verified = signUpOf(space)?.verified ?? null;
-    // the provider vouches for the value
-    const vouched = verified === null ? {} : { [verified.name]: true };
+    const { verified = null, email } = signUpOf(space) ?? {};
+    // the provider vouches for an address, and not for more
+    const vouched = verified === null || email?.slug !== field.slug ? {} : { [verified.name]: true };
     const values = validateRecord({ [field.name]: value, ...vouched }, space.structure);
     const {
       records: [made],
