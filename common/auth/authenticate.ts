@@ -2,7 +2,14 @@ import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { type Limiter, unlimited } from '#coordination/rate-limits/request-limiter.ts';
 import { notGranted, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { type GrantPlace, type Grants, lackOf, type Need, type TouchedSpaces } from '#kernel/grants.ts';
+import {
+  type GrantPlace,
+  type Grants,
+  lackOf,
+  lackOfMember,
+  type Need,
+  type TouchedSpaces,
+} from '#kernel/grants.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
@@ -43,11 +50,11 @@ const refusals = {
 export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = unlimited): Authenticate {
   const admit = (
     request: HttpRequest,
-    { userId, id: tokenId, limits, grants }: AccessToken,
+    { userId, id: tokenId, limits, grants, ofSession }: AccessToken,
     ruled: AppliesRules | undefined,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
-    assertGranted(grants, request.needs, request.params);
+    assertGranted(grants, request.needs, request.params, ofSession);
     const principal = { userId, tokenId, ...(limits && { limits }), ...(grants && { grants }) };
     if (grants?.publishable) {
       if (ruled === undefined)
@@ -79,14 +86,17 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
 /**
  * Throws a 403, the same whether the project or space exists or not.
  * @param grants absent: everything @param need null or absent: only a token without grants passes
+ * @param ofSession whether the token is of a session of the dashboard
  */
 export function assertGranted(
   grants: Grants | undefined,
   need: Need | null | undefined,
   place: GrantPlace,
+  ofSession = false,
 ): void {
   if (grants === undefined) return;
-  const lack = need ? lackOf(grants, need, place) : 'The access token is not granted this operation';
+  const reason = ofSession ? lackOfMember : lackOf;
+  const lack = need ? reason(grants, need, place) : 'The access token is not granted this operation';
   if (lack !== null) throw notGranted(lack);
 }
 

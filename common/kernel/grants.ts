@@ -33,6 +33,11 @@ export type TouchedSpaces = 'space' | 'named space' | 'granted spaces' | 'all sp
 export interface Need {
   readonly grant: Grant;
   readonly touches: TouchedSpaces;
+  /**
+   * For members in the dashboard. `lists`: any grants do, and the operation omits what they don't cover; `find`: so does the
+   * grant `find`.
+   */
+  readonly ofMembers?: 'lists' | 'find';
 }
 
 /** What an operation on the record space of its place needs. */
@@ -88,6 +93,20 @@ export function lackOf(grants: Grants, { grant, touches }: Need, place: GrantPla
     return lacking(grant, ` in the project ${project}`);
   const outside = grants.spaces === undefined ? null : outsideOf(grants, { grant, touches }, place);
   return outside === null ? null : lacking(grant, outside);
+}
+
+/** The same for a member's session, which also sees what the grants are for. */
+export function lackOfMember(grants: Grants, need: Need, place: GrantPlace): string | null {
+  const lack = lackOf(grants, need, place);
+  if (lack === null || need.ofMembers === undefined) return lack;
+  if (need.ofMembers === 'find') return lackOf(grants, { grant: 'find', touches: need.touches }, place);
+  const { project } = place;
+  return project === undefined || grants.projects?.includes(project) !== false ? null : lack;
+}
+
+/** Whether it may see record spaces with their fields. */
+export function seesSpaces({ may }: Grants = {}): boolean {
+  return may === undefined || may.includes('structure') || may.includes('find');
 }
 
 function lacking(grant: Grant, where: string): string {

@@ -1,3 +1,5 @@
+import { type Grant, grantMeanings } from '#kernel/grants.ts';
+
 /** An error in words for the user. */
 export class Problem extends Error {
   /** HTTP status; 0 when no answer came. */
@@ -24,12 +26,20 @@ export function problemOf(
 ): Problem {
   const { message, code, error } = errorBody(body);
   const retryAfter = Number(header('retry-after') ?? Number.NaN);
-  return new Problem(String(message ?? `The server answered with status ${status}. Try again.`), {
+  return new Problem(inPages(String(message ?? `The server answered with status ${status}. Try again.`)), {
     status,
     code: String(code ?? 'unknown'),
-    details: Array.isArray(error) ? error.map(String) : [],
+    details: Array.isArray(error) ? error.map((one) => inPages(String(one))) : [],
     requestId: header('x-request-id') ?? undefined,
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  });
+}
+
+/** The API speaks of an access token, which nobody sees in these pages. */
+function inPages(text: string): string {
+  return text.replace(/^The access token is not granted ([\w:]+)/, (_, grant: string) => {
+    const meaning = grantMeanings[grant as Grant] ?? grant;
+    return `Your grants in this account do not include “${meaning}”`;
   });
 }
 

@@ -1,7 +1,7 @@
 import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { invalidSlug, noSuchProject } from '#kernel/errors/catalogue.ts';
-import type { Grants } from '#kernel/grants.ts';
+import { type Grants, seesSpaces } from '#kernel/grants.ts';
 import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { nameSchema } from '#kernel/json/name-schema.ts';
@@ -120,7 +120,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     method: 'GET',
     path: paths.projects,
     run: listProjects,
-    needs: { grant: 'structure', touches: 'granted spaces' },
+    needs: { grant: 'structure', touches: 'granted spaces', ofMembers: 'lists' },
     summary: 'List projects',
     description: 'All projects of the account, by slug. `next` is the `after` of the next page.',
     parameters: describeList(projectParameters),
@@ -148,7 +148,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     method: 'GET',
     path: paths.spaces,
     run: listSpaces,
-    needs: { grant: 'structure', touches: 'granted spaces' },
+    needs: { grant: 'structure', touches: 'granted spaces', ofMembers: 'lists' },
     summary: 'List the record spaces of a project',
     description: 'By slug. `next` is the `after` of the next page.',
     parameters: describeList(spaceParameters),
@@ -161,7 +161,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     method: 'GET',
     path: paths.space,
     run: getSpace,
-    needs: { grant: 'structure', touches: 'space' },
+    needs: { grant: 'structure', touches: 'space', ofMembers: 'find' },
     summary: 'Get a record space',
     description: 'With its whole structure, in the form that the `structure` header takes.',
     answers: {
@@ -226,13 +226,16 @@ async function listProjects(
   grants?: Grants,
 ): Promise<HttpResponse> {
   const { limit, after } = readListQuery(projectParameters, query);
-  const slugs = grants?.spaces;
+  const sees = seesSpaces(grants);
+  const slugs = sees ? grants?.spaces : undefined;
+  const granted = grants?.projects?.map((slug) => uuidV5(ownerId, slug));
   const part = { limit: limit + 1, after };
-  const seen = slugs && (await catalogue.countByProject(ownerId, { ...part, slugs }, signal));
-  const found = await projects.list(ownerId, { ...part, ids: seen && [...seen.keys()] }, signal);
+  const seen =
+    slugs && (await catalogue.countByProject(ownerId, { ...part, slugs, projects: granted }, signal));
+  const found = await projects.list(ownerId, { ...part, ids: seen ? [...seen.keys()] : granted }, signal);
   const page = found.slice(0, limit);
   const ids = page.map(({ id }) => id);
-  const counts = seen ?? (await catalogue.countByProject(ownerId, { ids }, signal));
+  const counts = seen ?? (await catalogue.countByProject(ownerId, { ids: sees ? ids : [] }, signal));
   return noStoreJson({
     projects: page.map(({ id, slug, createdAt }) => ({
       slug,
@@ -253,8 +256,11 @@ async function listSpaces(
   const project = readProject(request);
   const { limit, after, search } = readListQuery(spaceParameters, query);
   const projectId = uuidV5(ownerId, project);
-  const slugs = grants?.spaces;
-  const found = await catalogue.list({ projectId, limit: limit + 1, after, search, slugs }, signal);
+  const sees = seesSpaces(grants);
+  const slugs = sees ? grants?.spaces : undefined;
+  const found = sees
+    ? await catalogue.list({ projectId, limit: limit + 1, after, search, slugs }, signal)
+    : [];
   const projectExists = async () =>
     slugs === undefined
       ? (await projects.find(ownerId, project, signal)) !== null
@@ -270,12 +276,17 @@ async function listSpaces(
   });
 }
 
-async function getSpace(deps: ProjectParts, request: HttpRequest, ownerId: string): Promise<HttpResponse> {
+async function getSpace(
+  deps: ProjectParts,
+  request: HttpRequest,
+  ownerId: string,
+  grants?: Grants,
+): Promise<HttpResponse> {
   const { sizes, store } = deps;
   const entry = await spaceOf(deps, request, ownerId);
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
   const space = spaceJson(entry, store.db.stores, figures.get(entry.recordsId));
-  return noStoreJson({ ...space, structure: structureJson(entry) });
+  return noStoreJson({ ...space, structure: structureJson(entry, grants) });
 }
 
 const noContent: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };

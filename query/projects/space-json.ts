@@ -1,4 +1,5 @@
 import type { StoreList } from '#engine/store-list.ts';
+import type { Grants } from '#kernel/grants.ts';
 import { structureText } from '#records/structure/structure.ts';
 import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 import type { SpaceFigures } from '../space/space-figures.ts';
@@ -11,9 +12,11 @@ interface StructureJson {
   readonly recordStructure: unknown;
 }
 
-/** The stored structure in the form of the `structure` header. */
-export function structureJson({ structure }: CatalogueEntry): StructureJson {
-  return JSON.parse(structureText(structure)) as StructureJson;
+/** The stored structure in the form of the `structure` header. @param grants of who reads it */
+export function structureJson({ structure }: CatalogueEntry, grants: Grants = {}): StructureJson {
+  // the address of a webhook may hold a secret: a member who only finds records does not get it
+  const seen = grants.may?.includes('structure') === false ? { ...structure, webhooks: null } : structure;
+  return JSON.parse(structureText(seen)) as StructureJson;
 }
 
 export function spaceJson(entry: CatalogueEntry, { all }: StoreList, figures = noFigures) {

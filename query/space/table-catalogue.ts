@@ -32,6 +32,8 @@ interface ProjectIds {
 /** A page of projects, by slug, that have some of these spaces. Only these spaces are counted. */
 interface SpacesOfProjects {
   readonly slugs: readonly string[];
+  /** Ids of projects; absent: all. */
+  readonly projects?: readonly string[] | undefined;
   readonly limit: number;
   readonly after: string | undefined;
 }
@@ -176,10 +178,15 @@ export class TableCatalogue {
   ): Promise<ReadonlyMap<string, number>> {
     if ('ids' in of && of.ids.length === 0) return new Map();
     await this.settled(signal);
+    const projects = 'ids' in of ? undefined : of.projects;
+    const inProjects = projects === undefined ? '' : ` AND project_id IN (${listed(projects)})`;
     const [among, limit] =
       'ids' in of
         ? [`project_id IN (${listed(of.ids)})`, of.ids.length]
-        : [`slug IN (${listed(of.slugs)}) AND project_slug > ${textLiteral(of.after ?? '')}`, of.limit];
+        : [
+            `slug IN (${listed(of.slugs)}) AND project_slug > ${textLiteral(of.after ?? '')}${inProjects}`,
+            of.limit,
+          ];
     const sql = `SELECT project_id AS project, toFloat64(count()) AS spaces FROM ${this.#table} FINAL
        WHERE owner_id = ${textLiteral(ownerId)} AND ${among} AND slug != ''
        GROUP BY project_id, project_slug ORDER BY project_slug LIMIT ${limit}`;

@@ -81,6 +81,42 @@ t.test('a token for one space sees no other one in lists', async (t) => {
   );
 });
 
+t.test('a member of limited grants sees in the dashboard what they cover, and nothing else', async (t) => {
+  const get = (path: string, grants: object, query = '') =>
+    harness.call({ path: `/_projects_${path}`, query, headers: { ...as(grants), 'test-session': 'yes' } });
+  const slugsOf = (list: { slug: string }[]) => list.map(({ slug }) => slug);
+  const reader = { projects: ['shop', 'nowhere'], may: ['find', 'files:read'] };
+  t.match((await get('', reader)).body, { projects: [{ slug: 'shop', spaces: 3 }], next: null });
+  t.equal((await get('', reader)).body.projects.length, 1);
+  t.strictSame(slugsOf((await get('/shop/spaces', reader)).body.spaces), ['goods', 'orders', 'people']);
+  t.match(await get('/shop/spaces/orders', reader), {
+    status: 200,
+    body: { fields: [{ name: 'name' }], structure: { slug: 'orders', webhooks: undefined } },
+  });
+  t.match((await get('/shop/spaces/orders', { projects: ['shop'], may: ['structure'] })).body.structure, {
+    webhooks: { onInsertUrl: /orders/ },
+  });
+  t.match(await get('/vault/spaces', reader), notGranted(/structure/));
+  t.match(await get('/vault/spaces/secrets', reader), notGranted(/in the project vault/));
+  const one = { projects: ['shop'], spaces: ['orders', 'secrets'], may: ['find'] };
+  t.match((await get('', one)).body, { projects: [{ slug: 'shop', spaces: 1 }], next: null });
+  t.equal((await get('', one, 'limit=1')).body.next, null, 'the other project is on no page');
+  t.strictSame(slugsOf((await get('/shop/spaces', one)).body.spaces), ['orders']);
+  t.match(await get('/shop/spaces/people', one), notGranted(/in the record space people/));
+  const everything = { may: ['find'] };
+  t.strictSame(slugsOf((await get('', everything)).body.projects), ['shop', 'vault']);
+  for (const files of [{ may: ['files:read'] }, { may: ['files:read'], spaces: ['orders'] }]) {
+    t.match((await get('', files)).body, { projects: [{ spaces: 0 }, { spaces: 0 }] });
+    t.strictSame((await get('/shop/spaces', files)).body, { spaces: [], next: null });
+    t.match(await get('/nowhere/spaces', files), { status: 404, code: 'project_not_found' });
+    t.match(await get('/shop/spaces/orders', files), notGranted(/find/));
+  }
+  for (const path of ['/shop/spaces/orders/rules', '/shop/files/rules'])
+    t.match(await get(path, reader), notGranted(/structure/), path);
+  const byToken = await harness.call({ path: '/_projects_', headers: as(reader) });
+  t.match(byToken, notGranted(/structure/), 'a token sees no more than before');
+});
+
 t.test('a token for one space sees no deliveries of another one, and sends none again', async (t) => {
   const deliveries = async (grants: object, query = '') =>
     (await harness.call({ path: '/_webhooks_/deliveries', query, headers: as(grants) })).body as {

@@ -15,7 +15,8 @@ export interface FileTableProps {
   readonly selected: FileSelection;
   readonly onSelect: (name: string, selected: boolean) => void;
   readonly onOpen: (file: StoredFile) => void;
-  readonly onDelete: (file: StoredFile) => void;
+  /** Null: not granted. */
+  readonly onDelete: ((file: StoredFile) => void) | null;
 }
 
 export function FileTable(props: FileTableProps): JSX.Element {
@@ -28,7 +29,9 @@ export function FileTable(props: FileTableProps): JSX.Element {
     toolsColumn((file) => (
       <>
         <IconButton icon="link" label={`Links to ${file.originalName}`} onClick={() => onOpen(file)} />
-        <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
+        {onDelete !== null && (
+          <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
+        )}
       </>
     )),
   ];
@@ -49,15 +52,18 @@ function NameCell({
   selected,
   onSelect,
   onOpen,
+  onDelete,
 }: FileTableProps & { readonly file: StoredFile }): JSX.Element {
   return (
     <span class="file-name">
-      <input
-        type="checkbox"
-        aria-label={`Select ${file.originalName}`}
-        checked={selected === 'all' || selected.has(file.name)}
-        onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
-      />
+      {onDelete !== null && (
+        <input
+          type="checkbox"
+          aria-label={`Select ${file.originalName}`}
+          checked={selected === 'all' || selected.has(file.name)}
+          onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
+        />
+      )}
       <Thumbnail project={project} file={file} />
       <button type="button" class="link" onClick={() => onOpen(file)}>
         {file.originalName || '(no name)'}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { isGrantedBeside } from '../granted.ts';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
@@ -56,6 +57,8 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     if (items.every(({ name }) => gone.has(name))) files.reload();
     else files.change((known) => known.filter(({ name }) => !gone.has(name)));
   };
+  const maySend = isGrantedBeside('files:write', { project });
+  const mayDelete = isGrantedBeside('files:delete', { project });
   const empty = files.items?.length === 0 && !files.loading;
 
   return (
@@ -64,17 +67,19 @@ export function FilesPage({ params }: PageProps): JSX.Element {
       current="Files"
       actions={
         <>
-          <a class="button" href={to`/projects/${project}/files/rules`}>
-            See as a user
-          </a>
-          <ChooseFiles project={project} />
+          {isGrantedBeside('structure', { project }) && (
+            <a class="button" href={to`/projects/${project}/files/rules`}>
+              See as a user
+            </a>
+          )}
+          {maySend && <ChooseFiles project={project} />}
         </>
       }
     >
-      <DropZone project={project} />
+      {maySend && <DropZone project={project} />}
       <UploadPanel project={project} />
       {(filtered || !empty) && <FilterRow filter={filter} />}
-      {items.length > 0 && (
+      {mayDelete && items.length > 0 && (
         <SelectionBar
           files={files}
           selected={selected}
@@ -83,7 +88,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
         />
       )}
       {empty ? (
-        <NoFiles filtered={filtered} />
+        <NoFiles {...{ filtered, maySend }} />
       ) : (
         (files.items !== null || files.problem === null) && (
           <FileTable
@@ -92,7 +97,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
             selected={selected}
             onSelect={select}
             onOpen={setOpen}
-            onDelete={({ name }) => void remove(new Set([name]))}
+            onDelete={mayDelete ? ({ name }) => void remove(new Set([name])) : null}
           />
         )
       )}
@@ -102,7 +107,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
           project={project}
           file={open}
           onClose={() => setOpen(null)}
-          onDelete={() => void remove(new Set([open.name]))}
+          onDelete={mayDelete ? () => void remove(new Set([open.name])) : null}
         />
       )}
     </ProjectPage>
@@ -176,7 +181,13 @@ function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps
   );
 }
 
-function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
+function NoFiles({
+  filtered,
+  maySend,
+}: {
+  readonly filtered: boolean;
+  readonly maySend: boolean;
+}): JSX.Element {
   return filtered ? (
     <EmptyState icon="search" title="No matching files">
       <p>Try part of the name, another type or other dates.</p>
@@ -184,7 +195,9 @@ function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
     </EmptyState>
   ) : (
     <EmptyState icon="upload" title="No files yet">
-      <p>Drop files or a folder here, or use the buttons above. The first file creates the project.</p>
+      {maySend && (
+        <p>Drop files or a folder here, or use the buttons above. The first file creates the project.</p>
+      )}
     </EmptyState>
   );
 }

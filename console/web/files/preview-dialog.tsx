@@ -17,7 +17,8 @@ import { mediaKind } from './media-kind.ts';
 
 interface PreviewDialogProps extends FileProps {
   readonly onClose: () => void;
-  readonly onDelete: () => void;
+  /** Null: not granted. */
+  readonly onDelete: (() => void) | null;
 }
 
 /** A file: a preview, its properties and its links. */
@@ -29,9 +30,11 @@ export function PreviewDialog({ project, file, onClose, onDelete }: PreviewDialo
       onClose={onClose}
       actions={
         <>
-          <Button icon="trash" onClick={onDelete}>
-            Delete
-          </Button>
+          {onDelete !== null && (
+            <Button icon="trash" onClick={onDelete}>
+              Delete
+            </Button>
+          )}
           <DownloadLink project={project} file={file} />
         </>
       }

@@ -27,7 +27,7 @@ function TermsFields({ grants, onGrants, manages, onManages }: TermsFieldsProps)
       <GrantsField forMember grants={grants} onChange={onGrants} />
       <CheckboxField
         label="manage tokens and members"
-        hint="Within these grants: nobody gives more than he has."
+        hint="Within these grants: nobody can grant more than they have."
         checked={manages}
         onChange={onManages}
       />
@@ -40,10 +40,13 @@ interface InviteDialogProps {
   readonly onClose: () => void;
 }
 
+/** What is ticked at first: more is a choice. */
+const fewGrants: Grants = { may: ['find', 'files:read'] };
+
 /** Asks whom to invite and for what, then shows the link once. */
 export function InviteDialog({ onInvited, onClose }: InviteDialogProps): JSX.Element {
   const [made, setMade] = useState<NewInvitation | null>(null);
-  const [grants, setGrants] = useState<Grants | null>(null);
+  const [grants, setGrants] = useState<Grants | null>(fewGrants);
   const { values, text, change } = useFields({ email: '', manages: false });
   if (made !== null) return <InvitationLink invitation={made} onClose={onClose} />;
   const send = async (signal: AbortSignal): Promise<void> => {
@@ -51,7 +54,7 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps): JSX.Ele
     onInvited();
   };
   return (
-    <FormDialog title="Invite a person" verb="Make the invitation" send={send} onClose={onClose}>
+    <FormDialog title="Invite a person" verb="Invite" send={send} onClose={onClose}>
       <EmailField autoFocus {...text('email')} />
       <TermsFields
         grants={grants}

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { UploadStatus } from '../files/upload-panel.tsx';
+import { isGrantedBeside } from '../granted.ts';
 import { AccountSwitch } from '../members/account-switch.tsx';
 import { navigate, type Route, to } from '../router.ts';
 import { callConsole, forgetSession, session } from '../session.ts';
@@ -20,13 +21,17 @@ const entries = [
 /** For the owner, and for members who manage the account. */
 const managed: readonly string[] = ['tokens', 'members'];
 
+function isShown(name: string): boolean {
+  if (name === 'webhooks' || name === 'usage') return isGrantedBeside(name);
+  return !managed.includes(name) || session.value?.acting?.manages === true;
+}
+
 interface ShellProps extends Pick<Route, 'section'> {
   readonly children: ComponentChildren;
 }
 
 export function Shell({ section, children }: ShellProps): JSX.Element {
-  const manages = session.value?.acting?.manages === true;
-  const shown = entries.filter(([name]) => manages || !managed.includes(name));
+  const shown = entries.filter(([name]) => isShown(name));
   return (
     <div class="shell">
       <a class="skip" href="#main">

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { isGranted, isGrantedBeside, seesRecordSpaces } from '../granted.ts';
 import { Page, type PageFrameProps } from '../parts/page.tsx';
 import { to } from '../router.ts';
 import type { Space } from './projects-api.ts';
@@ -14,9 +15,9 @@ interface FrameProps extends Pick<PageFrameProps, 'actions' | 'intro' | 'full' |
 /** A page of a project, with links to its other ones. */
 export function ProjectPage({ project, current, children, ...page }: FrameProps): JSX.Element {
   const tabs: readonly Link[] = [
-    ['Record spaces', to`/projects/${project}`],
-    ['Files', to`/projects/${project}/files`],
-    ['File rules', to`/projects/${project}/files/rules`],
+    ...links(seesRecordSpaces(), ['Record spaces', to`/projects/${project}`]),
+    ...links(isGrantedBeside('files:read', { project }), ['Files', to`/projects/${project}/files`]),
+    ...links(isGrantedBeside('structure', { project }), ['File rules', to`/projects/${project}/files/rules`]),
   ];
   return (
     <Page title={project} crumbs={[['Projects', to`/projects`]]} {...page}>
@@ -42,7 +43,10 @@ export function SpacePage(props: SpacePageProps): JSX.Element {
     ['Records', to`/projects/${project}/spaces/${space}` + search],
     ['Summary', to`/projects/${project}/spaces/${space}/summary` + search],
     ['Structure', to`/projects/${project}/spaces/${space}/structure`],
-    ['Rules', to`/projects/${project}/spaces/${space}/rules`],
+    ...links(isGranted('structure', { project, space }), [
+      'Rules',
+      to`/projects/${project}/spaces/${space}/rules`,
+    ]),
   ];
   const crumbs: readonly Link[] = [
     ['Projects', to`/projects`],
@@ -54,6 +58,10 @@ export function SpacePage(props: SpacePageProps): JSX.Element {
       {children}
     </Page>
   );
+}
+
+function links(shown: boolean, link: Link): readonly Link[] {
+  return shown ? [link] : [];
 }
 
 interface TabsProps {

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { address } from '../address.ts';
 import { deleteFiles, noFilter } from '../files/file-api.ts';
+import { isGranted, isGrantedBeside, seesRecordSpaces } from '../granted.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
@@ -41,19 +42,33 @@ export function ProjectsPage(): JSX.Element {
     if (dropped) pages.change((projects) => projects.filter(({ slug }) => slug !== project.slug));
   };
 
+  const mayDrop = (pages.items ?? []).some(
+    ({ slug: project }) =>
+      isGranted('structure', { project }, 'all spaces') && isGrantedBeside('files:delete', { project }),
+  );
   const columns: readonly Column<Project>[] = [
     {
       label: 'Project',
-      cell: ({ slug }) => <a href={to`/projects/${slug}`}>{slug}</a>,
+      cell: ({ slug }) => (
+        <a href={seesRecordSpaces() ? to`/projects/${slug}` : to`/projects/${slug}/files`}>{slug}</a>
+      ),
     },
     { label: 'Record spaces', numeric: true, cell: ({ spaces }) => formatNumber(spaces) },
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
-    toolsColumn((project) => (
-      <IconButton icon="trash" label={`Drop ${project.slug}`} onClick={() => void dropIfConfirmed(project)} />
-    )),
+    ...(mayDrop
+      ? [
+          toolsColumn<Project>((project) => (
+            <IconButton
+              icon="trash"
+              label={`Drop ${project.slug}`}
+              onClick={() => void dropIfConfirmed(project)}
+            />
+          )),
+        ]
+      : []),
   ];
 
-  const createButton = (
+  const createButton = isGranted('structure') && (
     <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
       New project
     </Button>
@@ -71,7 +86,11 @@ export function ProjectsPage(): JSX.Element {
       )}
       {pages.items?.length === 0 ? (
         <EmptyState icon="projects" title="No projects yet">
-          <p>Create one here. Storing a record or a file also creates its project.</p>
+          <p>
+            {createButton
+              ? 'Create one here. Storing a record or a file also creates its project.'
+              : 'Your grants in this account cover no project that exists.'}
+          </p>
           {createButton}
         </EmptyState>
       ) : found?.length === 0 && !pages.hasMore ? (

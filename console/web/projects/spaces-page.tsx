@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { isGranted } from '../granted.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
@@ -31,7 +32,8 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
       pages.change((spaces) => spaces.filter(({ slug }) => slug !== space.slug));
   };
 
-  const createButton = (
+  const mayChange = isGranted('structure', { project });
+  const createButton = mayChange && (
     <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
       New record space
     </Button>
@@ -61,7 +63,7 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
           caption={`Record spaces of ${project}`}
           columns={spaceColumns(
             project,
-            drop,
+            mayChange ? drop : null,
             pages.items?.some(({ store }) => store !== null),
           )}
           rows={pages.items}
@@ -86,7 +88,7 @@ const storeColumn: Column<Space> = {
 
 function spaceColumns(
   project: string,
-  drop: (space: Space) => Promise<void>,
+  drop: ((space: Space) => Promise<void>) | null,
   severalStores = false,
 ): readonly Column<Space>[] {
   return [
@@ -120,8 +122,12 @@ function spaceColumns(
     { label: 'Size', numeric: true, cell: ({ bytes }) => (bytes === null ? '–' : formatBytes(bytes)) },
     ...(severalStores ? [storeColumn] : []),
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
-    toolsColumn((space) => (
-      <IconButton icon="trash" label={`Drop ${space.slug}`} onClick={() => void drop(space)} />
-    )),
+    ...(drop === null
+      ? []
+      : [
+          toolsColumn<Space>((space) => (
+            <IconButton icon="trash" label={`Drop ${space.slug}`} onClick={() => void drop(space)} />
+          )),
+        ]),
   ];
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { address } from '../address.ts';
+import { isGranted } from '../granted.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
@@ -39,7 +40,8 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
     loaded.reload();
   };
 
-  const addButton = (
+  const mayChange = isGranted('structure', { project, space });
+  const addButton = mayChange && (
     <Button icon="plus" kind="primary" onClick={() => setEdited('new')} disabled={structure === null}>
       Add a field
     </Button>
@@ -50,31 +52,35 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
       current="Structure"
       intro={structure?.description || undefined}
       actions={
-        <>
-          <Button icon="edit" onClick={() => setEdited('space')} disabled={structure === null}>
-            Edit the record space
-          </Button>
-          {addButton}
-        </>
+        mayChange && (
+          <>
+            <Button icon="edit" onClick={() => setEdited('space')} disabled={structure === null}>
+              Edit the record space
+            </Button>
+            {addButton}
+          </>
+        )
       }
     >
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
       {structure?.fields.length === 0 ? (
         <EmptyState icon="projects" title="No fields yet">
-          <p>Add the fields of this record space. Each has a name and a type.</p>
+          {mayChange && <p>Add the fields of this record space. Each has a name and a type.</p>}
           {addButton}
         </EmptyState>
       ) : (
         loaded.problem === null && (
           <DataTable
             caption={`Fields of ${space}`}
-            columns={fieldColumns((field) => void dropIfConfirmed(field), setEdited)}
+            columns={fieldColumns(
+              mayChange ? { drop: (field) => void dropIfConfirmed(field), edit: setEdited } : null,
+            )}
             rows={structure?.fields ?? null}
             rowKey={({ slug }) => slug}
           />
         )
       )}
-      {structure !== null && (
+      {mayChange && structure !== null && (
         <div class="row apart">
           <p class="quiet">Dropping the record space deletes all its records.</p>
           <Button icon="trash" onClick={() => void dropAll()}>
@@ -98,9 +104,13 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   );
 }
 
-type Act = (field: Field) => void;
+interface FieldActs {
+  readonly drop: (field: Field) => void;
+  readonly edit: (field: Field) => void;
+}
 
-function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
+/** @param acts null: they are not granted */
+function fieldColumns(acts: FieldActs | null): readonly Column<Field>[] {
   const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => {
     return { label, cell: (field) => (field[key] ? 'yes' : null) };
   };
@@ -109,9 +119,13 @@ function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
       label: 'Field',
       cell: (field) => (
         <>
-          <button type="button" class="link" onClick={() => edit(field)}>
-            {field.name}
-          </button>
+          {acts === null ? (
+            field.name
+          ) : (
+            <button type="button" class="link" onClick={() => acts.edit(field)}>
+              {field.name}
+            </button>
+          )}
           {field.slug !== field.name && <span class="quiet"> {field.slug}</span>}
           {field.description && <div class="quiet">{field.description}</div>}
         </>
@@ -126,11 +140,15 @@ function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
       cell: (field) =>
         hasDefault(field) ? <code>{JSON.stringify(field.defaultValue).slice(0, 80)}</code> : null,
     },
-    toolsColumn((field) => (
-      <>
-        <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => edit(field)} />
-        <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => drop(field)} />
-      </>
-    )),
+    ...(acts === null
+      ? []
+      : [
+          toolsColumn<Field>((field) => (
+            <>
+              <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => acts.edit(field)} />
+              <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => acts.drop(field)} />
+            </>
+          )),
+        ]),
   ];
 }

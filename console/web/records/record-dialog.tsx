@@ -13,7 +13,7 @@ import { type RecordDialogProps, RecordFormView } from './record-form-view.tsx';
 
 /** One record: as a form, and as JSON. The table only has the texts of its cells, so the record is loaded. */
 export function RecordDialog(props: RecordDialogProps): JSX.Element {
-  const { api, id, onClose } = props;
+  const { api, id, onClose, onDelete } = props;
   const { edit, close } = useEdits(onClose);
   const loaded = useLoad(async (signal) => (id === null ? null : api.one(id, signal)), [id]);
   const [tab, setTab] = useState<'form' | 'json'>('form');
@@ -31,9 +31,11 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
               JSON
             </Button>
           </div>
-          <Button icon="trash" small onClick={() => props.onDelete(String(record.id))}>
-            Delete
-          </Button>
+          {onDelete !== null && (
+            <Button icon="trash" small onClick={() => onDelete(String(record.id))}>
+              Delete
+            </Button>
+          )}
         </div>
       )}
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}

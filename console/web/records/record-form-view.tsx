@@ -21,7 +21,10 @@ export interface RecordDialogProps {
   readonly onClose: () => void;
   readonly onAdded: () => void;
   readonly onChanged: (record: StoredRecord) => void;
-  readonly onDelete: (id: string) => void;
+  /** Null: not granted. */
+  readonly onDelete: ((id: string) => void) | null;
+  /** Whether it may be saved. */
+  readonly mayChange: boolean;
 }
 
 interface RecordFormProps extends RecordDialogProps {
@@ -102,10 +105,12 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
         </p>
       )}
       <div class="row dialog-actions sticky">
-        <Button onClick={props.onClose}>Cancel</Button>
-        <Button kind="primary" type="submit" busy={form.busy}>
-          {record === null ? 'Add the record' : 'Save'}
-        </Button>
+        <Button onClick={props.onClose}>{props.mayChange ? 'Cancel' : 'Close'}</Button>
+        {props.mayChange && (
+          <Button kind="primary" type="submit" busy={form.busy}>
+            {record === null ? 'Add the record' : 'Save'}
+          </Button>
+        )}
       </div>
     </form>
   );

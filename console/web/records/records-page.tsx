@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { isGranted } from '../granted.ts';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { useLoad } from '../parts/load.ts';
@@ -19,13 +20,14 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
   const [dialog, setDialog] = useState<OpenDialog>(null);
   const structure = loaded.data;
   const { reload } = loaded;
+  const mayInsert = isGranted('insert', { project, space });
   const query = queryOfView(viewOfQuery(place.value.query));
   return (
     <SpacePage
       {...{ project, space, structure, query }}
       current="Records"
       full
-      actions={<Actions space={structure} open={setDialog} />}
+      actions={<Actions {...{ mayInsert }} space={structure} open={setDialog} />}
     >
       <div class="records">
         {loaded.problem !== null ? (
@@ -34,13 +36,17 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
           <Skeleton lines={8} />
         ) : structure.fields.length === 0 ? (
           <EmptyState icon="projects" title="No fields yet">
-            <p>Add fields, or import a file whose columns become fields.</p>
-            <div class="row">
-              <a class="button primary" href={to`/projects/${project}/spaces/${space}/structure`}>
-                Go to the structure
-              </a>
-              <Button onClick={() => setDialog('import')}>Import a file</Button>
-            </div>
+            {mayInsert && isGranted('structure', { project, space }) && (
+              <>
+                <p>Add fields, or import a file whose columns become fields.</p>
+                <div class="row">
+                  <a class="button primary" href={to`/projects/${project}/spaces/${space}/structure`}>
+                    Go to the structure
+                  </a>
+                  <Button onClick={() => setDialog('import')}>Import a file</Button>
+                </div>
+              </>
+            )}
           </EmptyState>
         ) : (
           <RecordsTable {...{ project, api, dialog, setDialog, reload }} space={structure} />
@@ -60,25 +66,30 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
 
 interface ActionsProps {
   readonly space: Space | null;
+  readonly mayInsert: boolean;
   readonly open: (dialog: OpenDialog) => void;
 }
 
-function Actions({ space, open }: ActionsProps): JSX.Element {
+function Actions({ space, mayInsert, open }: ActionsProps): JSX.Element {
   const disabled = space === null || space.fields.length === 0;
   return (
     <>
       <Button icon="text" disabled={disabled} onClick={() => open('code')}>
         Code
       </Button>
-      <Button icon="upload" disabled={space === null} onClick={() => open('import')}>
-        Import
-      </Button>
+      {mayInsert && (
+        <Button icon="upload" disabled={space === null} onClick={() => open('import')}>
+          Import
+        </Button>
+      )}
       <Button icon="download" disabled={disabled} onClick={() => open('export')}>
         Export
       </Button>
-      <Button icon="plus" kind="primary" disabled={disabled} onClick={() => open('add')}>
-        Add a record
-      </Button>
+      {mayInsert && (
+        <Button icon="plus" kind="primary" disabled={disabled} onClick={() => open('add')}>
+          Add a record
+        </Button>
+      )}
     </>
   );
 }

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import type { Grant } from '#kernel/grants.ts';
+import { isGranted } from '../granted.ts';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
@@ -66,6 +68,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const live = useLiveRecords({ on: isLive, api, where, pages });
   useEffect(() => setSelected(nothing), [view]);
 
+  const may = (grant: Grant): boolean => isGranted(grant, { project, space: space.slug });
   const remove = async (targets: RecordSelection): Promise<void> => {
     const gone = await removeRecords({ api, view, space: current }, targets);
     if (targets === 'all') reload();
@@ -88,13 +91,13 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
         onLive={setLive}
         onSelect={setSelected}
         onExport={() => setDialog('export')}
-        onDelete={() => void remove(selected)}
+        onDelete={may('delete') ? () => void remove(selected) : null}
         onReload={reload}
         onJump={() => setJumps(jumps + 1)}
       />
       {pages.error !== null && <ProblemNote problem={toProblem(pages.error)} onRetry={() => pages.retry()} />}
       {none && bare ? (
-        <NoRecords setDialog={setDialog} />
+        <NoRecords setDialog={setDialog} mayInsert={may('insert')} />
       ) : (
         <RecordGrid
           {...{ pages, columns, view, problems, selected, jumps }}
@@ -110,7 +113,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
             setOpenField(column);
             setQuery({ [openKey]: id }, { replace: false });
           }}
-          onDelete={(ids) => void remove(new Set(ids))}
+          onDelete={(ids) => void (may('delete') && remove(new Set(ids)))}
           total={bare ? current.records : null}
         />
       )}
@@ -138,7 +141,8 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
             pages.replace(record);
             countChange();
           }}
-          onDelete={(id) => void remove(new Set([id]))}
+          onDelete={may('delete') ? (id) => void remove(new Set([id])) : null}
+          mayChange={may(dialog === 'add' ? 'insert' : 'update')}
         />
       )}
       {dialog === 'export' && <ExportDialog {...{ api, space, view, selected }} onClose={close} />}
@@ -147,7 +151,16 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   );
 }
 
-function NoRecords({ setDialog }: Pick<RecordsTableProps, 'setDialog'>): JSX.Element {
+function NoRecords({
+  setDialog,
+  mayInsert,
+}: Pick<RecordsTableProps, 'setDialog'> & { readonly mayInsert: boolean }): JSX.Element {
+  if (!mayInsert)
+    return (
+      <EmptyState icon="text" title="No records yet">
+        <p>Records of others will be here.</p>
+      </EmptyState>
+    );
   return (
     <EmptyState icon="text" title="No records yet">
       <p>Add one, import a file such as JSON or CSV, or send one from a program.</p>

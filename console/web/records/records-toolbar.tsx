@@ -19,7 +19,8 @@ export interface RecordsToolbarProps extends LiveSwitchProps {
   readonly selected: RecordSelection;
   readonly onSelect: (selected: RecordSelection) => void;
   readonly onExport: () => void;
-  readonly onDelete: () => void;
+  /** Null: not granted. */
+  readonly onDelete: (() => void) | null;
   readonly onReload: () => void;
   readonly onJump: () => void;
 }
@@ -98,9 +99,11 @@ function SelectionBar(props: RecordsToolbarProps): JSX.Element {
       <Button icon="download" small onClick={onExport}>
         Export
       </Button>
-      <Button icon="trash" small onClick={onDelete}>
-        Delete
-      </Button>
+      {onDelete !== null && (
+        <Button icon="trash" small onClick={onDelete}>
+          Delete
+        </Button>
+      )}
       <Button small kind="quiet" onClick={() => onSelect(new Set())}>
         Clear the selection
       </Button>
