@@ -30,7 +30,7 @@ async function userOf(name: string): Promise<{ readonly id: string; readonly tok
 
 t.test('rules are written, refused, saved, and files are seen as a user', async (t) => {
   await go('/files');
-  await page.getByRole('link', { name: 'See as a user' }).click();
+  await page.getByRole('link', { name: 'Preview the rules' }).click();
   const rules = page.getByLabel('Rules', { exact: true });
   await rules.waitFor();
   t.match(problems.splice(0), [/ 404/], 'the project does not exist yet, and has no rules');
@@ -57,7 +57,7 @@ t.test('rules are written, refused, saved, and files are seen as a user', async 
   await put('letter.txt', 'text/plain');
   await put('cat.png', 'image/png');
   await put('mine.txt', 'text/plain', { 'sluice-act-as-user': 'true', token: ada.token });
-  const see = page.getByRole('button', { name: 'See as this user' });
+  const see = page.getByRole('button', { name: 'Try the rules' });
   const cells = async (): Promise<string[]> =>
     (
       await page.getByRole('table', { name: 'What the user may do' }).getByRole('row').allTextContents()
@@ -108,6 +108,16 @@ t.test('rules are written, refused, saved, and files are seen as a user', async 
   await page.getByLabel('Bytes').fill('5');
   await see.click();
   await page.getByRole('row', { name: /new file yes/ }).waitFor();
+
+  const preview = page.getByRole('region', { name: 'Preview the rules' });
+  t.equal(await preview.getByText('(optional)').count(), 1, 'the user alone');
+  for (const wrong of ['abc', '', '1.5', '-1']) {
+    await page.getByLabel('Bytes').fill(wrong);
+    await see.click();
+    await preview.getByRole('alert').getByText('Bytes should be a whole number, such as 1000.').waitFor();
+  }
+  await save.click();
+  await preview.getByRole('alert').waitFor({ state: 'detached' });
 
   await page.reload();
   await page.getByRole('row', { name: /list.*none.*owner = \$user\.id/ }).waitFor();

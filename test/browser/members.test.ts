@@ -48,7 +48,7 @@ t.test('an invitation, whose link is shown once', async (t) => {
       .first()
       .textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Done' }).click();
-  await page.getByRole('row', { name: /ben@example\.com/ }).waitFor();
+  await page.getByRole('row', { name: /ben@example\.com.*in 7 days/ }).waitFor();
   await check(t, page, 'members');
   t.strictSame(problems, []);
 
@@ -182,6 +182,7 @@ t.test('another address, and then the end of the account', async (t) => {
   await check(t, page, 'delete-account');
   await dialog.getByRole('button', { name: 'Delete everything' }).click();
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  await page.getByText('Your account was deleted, with everything in it.').first().waitFor();
   t.strictSame(problems, []);
   await page.getByLabel('Email').fill('benjamin@example.com');
   await page.getByLabel('Password', { exact: true }).fill(ben.password);

@@ -26,6 +26,8 @@ t.test('times before and after now', (t) => {
   t.equal(at(60), '1 minute ago');
   t.equal(at(7300), '2 hours ago');
   t.equal(at(-3 * 86_400), 'in 3 days');
+  t.equal(at(-7 * 86_400 + 5), 'in 7 days', 'what was just made for seven days');
+  t.equal(at(-6.5 * 86_400), 'in 6 days');
   t.equal(at(-5), 'in less than a minute');
   t.match(at(90 * 86_400), '2026');
   t.equal(formatDuration(0), '1 s');

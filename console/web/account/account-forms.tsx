@@ -85,7 +85,7 @@ export function DeleteSection({ user }: { readonly user: Account }): JSX.Element
         <h2 id="delete-account">Delete your account</h2>
         <p class="quiet">
           With its projects, records, files, tokens and members. It stops working within a second, and can’t
-          be brought back.
+          be restored.
         </p>
       </div>
       <div class="row">
@@ -110,6 +110,7 @@ function DeleteDialog({
     await callConsole('/account/delete', { method: 'POST', json: values, signal });
     forgetSession();
     navigate(to`/login`);
+    toast('Your account was deleted, with everything in it.');
   };
   return (
     <FormDialog

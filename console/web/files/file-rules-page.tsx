@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../parts/field.tsx';
 import { useFields, useForm } from '../parts/form.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
+import { Problem } from '../problem.ts';
 import { ProjectPage } from '../projects/frames.tsx';
 import { findUser, type StoredRules } from '../projects/rules-api.ts';
 import { jsonOf, RulesEditor } from '../projects/rules-editor.tsx';
@@ -45,7 +46,7 @@ export function FileRulesPage({ params: { project = '' } }: PageProps): JSX.Elem
           caption={`Who may do what with the files of ${project}`}
           save={(given, signal) => setFileRules(project, given, signal)}
           onSaved={setSaved}
-          preview={(text) => <SeeAs {...{ project, text }} stored={rules.rules} />}
+          preview={(text) => <SeeAs {...{ project, text }} stored={rules} />}
         />
       )}
     </ProjectPage>
@@ -56,7 +57,8 @@ interface SeeAsProps {
   readonly project: string;
   /** Of rules, saved or not. */
   readonly text: string;
-  readonly stored: object | null;
+  /** What was stored last. */
+  readonly stored: StoredRules;
 }
 
 /** Tries the rules in the text field as a user. */
@@ -73,21 +75,24 @@ function SeeAs({ project, text: rules, stored }: SeeAsProps): JSX.Element {
   const form = useForm(async (signal) => {
     setSeen(null);
     const tried = rules.trim() === '' ? undefined : jsonOf(rules, 'The rules');
-    const { users } = (tried ?? stored ?? {}) as { readonly users?: string };
+    const { users } = (tried ?? stored.rules ?? {}) as { readonly users?: string };
     const viewer = {
       user: user.trim() === '' ? null : await findUser({ project, users }, user.trim(), signal),
       ...(tried === undefined ? {} : { rules: tried }),
     };
-    const file = { originalName: name, contentType: type, size: Number(size) };
     const files =
       view === 'upload'
-        ? await seeUpload(project, { ...viewer, file }, signal)
+        ? await seeUpload(
+            project,
+            { ...viewer, file: { originalName: name, contentType: type, size: bytesOf(size) } },
+            signal,
+          )
         : await seeFiles(project, viewer, signal);
     setSeen({ files, view });
-  });
+  }, stored);
   return (
     <section class="stack" aria-labelledby="see-as">
-      <h2 id="see-as">See as</h2>
+      <h2 id="see-as">Preview the rules</h2>
       <form class="stack" onSubmit={form.submit}>
         <TextField
           label="User"
@@ -99,21 +104,26 @@ function SeeAs({ project, text: rules, stored }: SeeAsProps): JSX.Element {
         <SelectField label="Show" options={views} {...text('view')} />
         {view === 'upload' && (
           <>
-            <TextField label="Name" maxLength={200} {...text('name')} />
-            <TextField label="Media type" maxLength={200} {...text('type')} />
-            <TextField label="Bytes" maxLength={16} {...text('size')} />
+            <TextField required label="Name" maxLength={200} {...text('name')} />
+            <TextField required label="Media type" maxLength={200} {...text('type')} />
+            <TextField required label="Bytes" maxLength={16} inputMode="numeric" {...text('size')} />
           </>
         )}
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         <div class="row">
           <Button type="submit" busy={form.busy}>
-            See as this user
+            Try the rules
           </Button>
         </div>
       </form>
       {seen !== null && <SeenFiles {...seen} />}
     </section>
   );
+}
+
+function bytesOf(text: string): number {
+  if (/^\d{1,15}$/.test(text.trim())) return Number(text);
+  throw new Problem('Bytes should be a whole number, such as 1000.');
 }
 
 interface Seen {

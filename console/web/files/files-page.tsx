@@ -69,7 +69,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
         <>
           {isGrantedBeside('structure', { project }) && (
             <a class="button" href={to`/projects/${project}/files/rules`}>
-              See as a user
+              Preview the rules
             </a>
           )}
           {maySend && <ChooseFiles project={project} />}

@@ -1,12 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort, type Problem, toProblem } from '../problem.ts';
 
-/** Sends a form, one request at a time, and keeps its problem. */
-export function useForm(send: (signal: AbortSignal) => Promise<void>) {
+/**
+ * Sends a form, one request at a time, and keeps its problem.
+ * @param about when it changes, the problem is forgotten
+ */
+export function useForm(send: (signal: AbortSignal) => Promise<void>, about?: unknown) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const request = useRef<AbortController | null>(null);
   useEffect(() => () => request.current?.abort(), []);
+  useEffect(() => setProblem(null), [about]);
   const run = async (): Promise<void> => {
     const controller = new AbortController();
     request.current = controller;

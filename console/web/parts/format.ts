@@ -52,7 +52,9 @@ export function formatSince(date: string | Date, now = Date.now()): string {
   if (distance > 31 * 86_400) return formatDate(date);
   const [length, unit] = spans.find(([limit]) => distance >= limit) ?? [];
   if (length === undefined) return seconds < 0 ? 'in less than a minute' : 'just now';
-  return relative.format(-Math.trunc(seconds / length), unit);
+  // what was made just now for seven days expires in seven days, not in six
+  const count = seconds < 0 ? Math.trunc(distance / length + 0.05) : -Math.trunc(distance / length);
+  return relative.format(count, unit);
 }
 
 /** The remaining time: "40 s", "3 min", "2 h". */

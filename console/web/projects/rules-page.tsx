@@ -48,7 +48,7 @@ export function RulesPage({ params: { project = '', space = '' } }: PageProps): 
           caption={`Who may do what in ${space}`}
           save={(given, signal) => setRules(project, space, given, signal)}
           onSaved={setSaved}
-          preview={(text) => <PreviewRules {...{ project, space, text }} stored={rules.rules} />}
+          preview={(text) => <PreviewRules {...{ project, space, text }} stored={rules} />}
         />
       )}
     </SpacePage>
@@ -65,7 +65,7 @@ function PreviewRules({
   project: string;
   space: string;
   text: string;
-  stored: object | null;
+  stored: StoredRules;
 }): JSX.Element {
   const { values, text } = useFields({ user: '', operation: 'find', record: '' });
   const [records, setRecords] = useState<readonly RuleTrial[] | null>(null);
@@ -74,7 +74,7 @@ function PreviewRules({
   const form = useForm(async (signal) => {
     setRecords(null);
     const tried = rules.trim() === '' ? undefined : jsonOf(rules, 'The rules');
-    const { users } = (tried ?? stored ?? {}) as { readonly users?: string };
+    const { users } = (tried ?? stored.rules ?? {}) as { readonly users?: string };
     const trial = {
       operation,
       user: user.trim() === '' ? null : await findUser({ project, users }, user.trim(), signal),
@@ -82,7 +82,7 @@ function PreviewRules({
       ...(hasRecord && record.trim() !== '' ? { record: jsonOf(record, 'The record') } : {}),
     };
     setRecords((await tryRules(project, space, trial, signal)).records);
-  });
+  }, stored);
   return (
     <section class="stack" aria-labelledby="preview-rules">
       <h2 id="preview-rules">Preview the rules</h2>
