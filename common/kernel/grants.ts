@@ -6,7 +6,7 @@ export const grantMeanings = {
   insert: 'insert records',
   update: 'change records',
   delete: 'delete records',
-  structure: 'make, change and drop record spaces',
+  structure: 'create, change and drop record spaces',
   'files:read': 'list and download files',
   'files:write': 'upload files',
   'files:delete': 'delete files',

@@ -32,7 +32,7 @@ export function mailNotices(smtp: SmtpOptions, log: Pick<Log, 'warn'>): SendNoti
   const send = createSendBySmtp(smtp);
   return async ({ kind, to, link, expiresAt, account }) => {
     const until = `It is good once, until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
-    const text = `${openings[kind]}\n\n${link}\n\n${until}\n\nIf you did not expect it, you need not do anything.\n`;
+    const text = `${openings[kind]}\n\n${link}\n\n${until}\n\nIf you did not expect it, you can ignore this e-mail.\n`;
     const mail = {
       id: randomUUID(),
       account,

@@ -29,15 +29,15 @@ const openings: Readonly<Record<MailPurpose, string>> = {
     'Somebody signed up with your e-mail address, which has an account already. If you forgot its password, choose a new one.',
 };
 const endings: Readonly<Record<MailPurpose, string>> = {
-  verifyEmail: 'If you did not sign up, you need not do anything.',
-  resetPassword: 'If you did not ask for it, you need not do anything: your password stays as it is.',
-  haveAccount: 'If that was not you, you need not do anything: your account stays as it is.',
+  verifyEmail: 'If you did not sign up, you can ignore this e-mail.',
+  resetPassword: 'If you did not ask for it, you can ignore this e-mail: your password stays as it is.',
+  haveAccount: 'If that was not you, you can ignore this e-mail: your account stays as it is.',
 };
 
 /** @param hasLink whether the application has a page for this mail */
 export function usualText(purpose: MailPurpose, hasLink: boolean): MailText {
   const way = hasLink ? 'Open this link:\n\n{link}\n\nOr type this code: {code}' : 'Type this code: {code}';
-  const text = `${openings[purpose]}\n\n${way}\n\nIt is good for 15 minutes, and once.\n\n${endings[purpose]}\n`;
+  const text = `${openings[purpose]}\n\n${way}\n\nIt expires in 15 minutes and works once.\n\n${endings[purpose]}\n`;
   return { subject: subjects[purpose], text };
 }
 

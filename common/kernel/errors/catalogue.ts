@@ -96,7 +96,7 @@ export const registrationRefused = (
 export const membershipRefused = (problem: string) => new ApiError('membership_refused', problem);
 /** The same whether the address is taken or can't be used. */
 export const emailRefused = () =>
-  new ApiError('email_refused', 'This e-mail address cannot be used: the account keeps the one that it has');
+  new ApiError('email_refused', "This address can't be used. Yours has not changed.");
 export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
 export const linkRefused = (message = 'The link has expired or is not valid') =>
   new ApiError('link_refused', message);
