@@ -18,7 +18,7 @@ import type { Spaces } from '../space/spaces.ts';
 import type { SpacesParts } from '../space/spaces-deps.ts';
 import type { BoundSpaces } from './bound-spaces.ts';
 import { type ReadFileRules, readFileRules } from './file-rules.ts';
-import { type Reach, reachOf } from './rule-words.ts';
+import { lackingWords, type Reach, reachOf } from './rule-words.ts';
 
 export interface FileRulesParts extends Pick<SpacesParts, 'catalogue'> {
   readonly projects: Projects;
@@ -104,14 +104,14 @@ export async function tryFileRules(
 ): Promise<{ readonly user: string | null; readonly files: readonly FileTrial[] }> {
   const { operation, user, names, file, rules: given = project.fileRules?.given } = parseTrial(body);
   if (given === undefined) throw invalidRules(['The project has no rules for its files'], 'Nothing to try');
-  const { rules } = checked(given);
+  const { rules, allow } = checked(given);
   if (user !== null) {
     assertGranted(grants, inSpace('structure'), { project: project.slug, space: rules.users });
     const spaceId = uuidV5(project.ownerId, project.slug, rules.users);
     if (!(await deps.boundSpaces.hasUser({ spaceId, id: user }, signal)))
       throw noMatch(`There is no user with the id ${shownName(user)}`);
   }
-  const sender = { user, rules };
+  const sender = { user, rules, allow };
   if (operation === 'upload') return { user, files: [tryUpload(sender, file)] };
   const { files } = deps.projects;
   const found =
@@ -164,8 +164,11 @@ function parseTrial(body: unknown): TrialRequest {
   return { operation, user, names, file, rules } as TrialRequest;
 }
 
+/** A sender, and the conditions as they were given. */
+type TriedSender = BoundSender & Pick<ReadFileRules, 'allow'>;
+
 function tryUpload(
-  sender: BoundSender,
+  sender: TriedSender,
   { originalName, contentType, size }: TrialRequest['file'],
 ): FileTrial {
   const { maxBytes } = sender.rules;
@@ -185,17 +188,20 @@ interface Reasons {
   readonly why: readonly string[];
 }
 
-function tried(sender: BoundSender, operation: FileOperation, file: RuledFile): Reasons {
+function tried(sender: TriedSender, operation: FileOperation, file: RuledFile): Reasons {
   const condition = conditionFor(sender, operation);
   if (condition === null) return { met: false, why: [`${operation}: the rules allow nobody`] };
-  const { met, why } = reasonsOf(condition, file);
-  return { met, why: why.map((one) => `${operation}: ${one}`) };
+  const lacking = lackingWords(sender.allow[operation], sender.user !== null);
+  const { met, why } = reasonsOf(condition, file, lacking);
+  return { met, why: [...new Set(why)].map((one) => `${operation}: ${one}`) };
 }
 
-function reasonsOf(condition: FileCondition, file: RuledFile): Reasons {
+function reasonsOf(condition: FileCondition, file: RuledFile, lacking: readonly string[]): Reasons {
   const met = meets(condition, file) === true;
   if ('group' in condition) {
-    const branches = condition.branches.map((branch) => reasonsOf(branch, file));
+    // what stands for a condition without a value has no branches
+    if (condition.branches.length === 0) return { met, why: lacking };
+    const branches = condition.branches.map((branch) => reasonsOf(branch, file, lacking));
     // only the branches that decide the result are reasons
     const wanted = condition.group === 'none' ? !met : met;
     const decisive = branches.filter((branch) => branch.met === wanted);

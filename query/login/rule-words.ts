@@ -1,4 +1,4 @@
-import type { Filter } from '#records/input/filters/filter.ts';
+import type { Comparison, Filter } from '#records/input/filters/filter.ts';
 import { filterTest } from '#records/input/filters/filter-test.ts';
 import type { GivenComparison, GivenFilter } from '#records/input/filters/given-filter.ts';
 import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
@@ -8,7 +8,7 @@ import { isSystemKey } from '#records/structure/field.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { verbs } from '../space/open-space.ts';
-import type { Allowed, Rules } from './rules.ts';
+import { type Allowed, comparisonsIn, type Rules } from './rules.ts';
 
 /** What each operation reaches: all, none, or what matches conditions, in words. */
 export type Reach<Name extends string = Family> = Readonly<
@@ -106,23 +106,48 @@ export function warningsOf(rules: Rules, { fields }: Structure, users: Structure
   return warnings;
 }
 
-/** Why a record matches conditions, or does not. */
+/** The conditions that have no value without a user, in words. For users: those that a user without a value never meets. */
+export function lackingWords(allowed: Allowed, isUser: boolean): string[] {
+  if (allowed === true || allowed === null) return [];
+  const lacking = [...comparisonsIn(allowed)].filter((one) =>
+    isUser ? /"\$user\.(?!id")/.test(JSON.stringify(one.operand)) : mentionsUser(one, false),
+  );
+  const why = isUser ? 'no match without a value of the user' : 'nobody is logged in';
+  return [...new Set(lacking.map((one) => `${comparisonWords(one, true)}: ${why}`))];
+}
+
+/** Why a record matches conditions, or does not. @param lacking what stands for conditions without a value */
 export function reasons(
   conditions: Conditions,
   row: StoredRow,
+  lacking: readonly string[],
 ): { readonly met: boolean; readonly why: string[] } {
   const filters = [...conditions.plain.map(asFilter), ...conditions.others];
-  return reasonsOf({ group: 'all', branches: filters }, row);
+  const { met, why } = reasonsOf({ group: 'all', branches: filters }, row, lacking);
+  return { met, why: [...new Set(why)] };
 }
 
-function reasonsOf(filter: Filter, row: StoredRow): { readonly met: boolean; readonly why: string[] } {
+function reasonsOf(
+  filter: Filter,
+  row: StoredRow,
+  lacking: readonly string[],
+): { readonly met: boolean; readonly why: readonly string[] } {
   const met = filterTest(filter, valueIn)(row);
-  if (!('group' in filter)) return { met, why: [comparedWords(filter, row)] };
-  const branches = filter.branches.map((branch) => reasonsOf(branch, row));
+  if (!('group' in filter)) {
+    // what stands for such a condition compares the id (rules.ts)
+    const isLacking = lacking.length > 0 && filter.target === 'id' && isStandIn(filter);
+    return { met, why: isLacking ? lacking : [comparedWords(filter, row)] };
+  }
+  const branches = filter.branches.map((branch) => reasonsOf(branch, row, lacking));
   // only the branches that decide the result are reasons
   const wanted = filter.group === 'none' ? !met : met;
   const decisive = branches.filter((branch) => branch.met === wanted);
   return { met, why: (decisive.length > 0 ? decisive : branches).flatMap(({ why }) => why) };
+}
+
+/** Whether it is givenNever or givenAlways. */
+function isStandIn({ operator, values: [value] }: Pick<Comparison, 'operator' | 'values'>): boolean {
+  return operator === 'exists' ? value === true : operator === 'eq' && value === '';
 }
 
 function comparedWords(

@@ -23,7 +23,7 @@ import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { SpacesParts } from '../space/spaces-deps.ts';
 import type { BoundSpaces } from './bound-spaces.ts';
-import { type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
+import { lackingWords, type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
 import { bindRules, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
 
 export interface SpaceRulesParts extends Pick<SpacesParts, 'catalogue' | 'store'> {
@@ -175,10 +175,11 @@ export async function tryRules(
   }
   const view = await deps.boundSpaces.viewAs({ ...plain, rules: text }, trial.user, signal);
   if (view === null) throw noMatch(`There is no user with the id ${shownName(trial.user ?? '')}`);
+  const lacking = (name: Family): string[] => lackingWords(tried.rules.allow[name], trial.user !== null);
   const records =
     trial.operation === 'insert'
-      ? [await tryInsert(view, trial.record, signal)]
-      : await tryRecords(deps, { plain, view, trial }, signal);
+      ? [await tryInsert(view, trial.record, lacking('insert'), signal)]
+      : await tryRecords(deps, { plain, view, trial, lacking }, signal);
   return { user: trial.user, records };
 }
 
@@ -189,7 +190,12 @@ interface RecordTrial {
   readonly record: unknown;
 }
 
-async function tryInsert(view: RecordSpace, record: unknown, signal: AbortSignal): Promise<RecordTrial> {
+async function tryInsert(
+  view: RecordSpace,
+  record: unknown,
+  lacking: readonly string[],
+  signal: AbortSignal,
+): Promise<RecordTrial> {
   const conditions = conditionsOf(view, 'insert');
   if (conditions === null) return { id: null, allowed: false, why: [nobody('insert')], record: null };
   const now = new Date().toISOString();
@@ -200,13 +206,13 @@ async function tryInsert(view: RecordSpace, record: unknown, signal: AbortSignal
     const [filled] = await filledIn(view, [values], now, signal);
     const row = rowWith(filled as RecordValues);
     const seen: unknown = JSON.parse(storedJson(view.structure, row));
-    return { id: null, allowed: true, why: reasons(conditions, row).why, record: seen };
+    return { id: null, allowed: true, why: reasons(conditions, row, lacking).why, record: seen };
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'not_allowed') throw error;
     return {
       id: null,
       allowed: false,
-      why: [...error.problems, ...reasons(conditions, rowWith(values)).why],
+      why: [...error.problems, ...reasons(conditions, rowWith(values), lacking).why],
       record: null,
     };
   }
@@ -218,7 +224,13 @@ async function tryRecords(
     plain,
     view,
     trial,
-  }: { readonly plain: RecordSpace; readonly view: RecordSpace; readonly trial: TrialRequest },
+    lacking,
+  }: {
+    readonly plain: RecordSpace;
+    readonly view: RecordSpace;
+    readonly trial: TrialRequest;
+    readonly lacking: (name: Family) => readonly string[];
+  },
   signal: AbortSignal,
 ): Promise<RecordTrial[]> {
   const { operation } = trial;
@@ -239,7 +251,7 @@ async function tryRecords(
     const results = steps.map(([name, state], index) => {
       const conditions = conditionsOf(view, name);
       if (conditions === null) return { met: false, why: [nobody(name)] };
-      const { met, why } = reasons(conditions, state);
+      const { met, why } = reasons(conditions, state, lacking(name));
       const when = changed !== null && index === steps.length - 1 ? `${name}, then` : name;
       return { met, why: why.map((one) => `${when}: ${one}`) };
     });

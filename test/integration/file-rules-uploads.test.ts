@@ -228,6 +228,12 @@ t.test('rules are tried', async (t) => {
   });
   const newest = (await attempt({ operation: 'list', user: null })).json().files;
   t.match(newest[0], { name: theirs.name, allowed: false });
+  t.strictSame(newest[0].why, ['list: owner = $user.id: nobody is logged in']);
+  const [removed] = (await attempt({ operation: 'delete', user: null, names: [mine.name] })).json().files;
+  t.strictSame(removed.why, [
+    'read: owner = $user.id: nobody is logged in',
+    'delete: owner = $user.id: nobody is logged in',
+  ]);
   const file = { originalName: 'a.html', contentType: 'text/html', size: 9 };
   const { files } = (await attempt({ operation: 'upload', user: ada.id, file })).json();
   t.match(files, [{ allowed: false, why: [/maxBytes is 5/, /of type image/, /^upload: owner is/] }]);

@@ -402,6 +402,19 @@ t.test('rules are tried, with reasons', async (t) => {
   t.match((await attempt({ operation: 'insert', record: { text: 'new' } })).body.records, [
     { allowed: false, why: [/there is none/] },
   ]);
+  const why = async (find: unknown, user: string | null) =>
+    (await attempt({ operation: 'find', user, ids: [stored[1].id], rules: { find } })).body.records[0].why;
+  const lacking = 'find: owner = $user.id: nobody is logged in';
+  t.strictSame(await why({ owner: '$user.id' }, null), [lacking]);
+  t.strictSame(await why({ $not: [{ owner: '$user.id' }] }, null), [lacking]);
+  t.strictSame(await why({ $or: [{ public: true }, { owner: '$user.id' }] }, null), [
+    'find: public is false; the rule says = true',
+    lacking,
+  ]);
+  t.strictSame(await why({ owner: '$user.role' }, ann.user.id), [
+    'find: owner = $user.role: no match without a value of the user',
+  ]);
+  t.match(await why({ id: '' }, null), [/^find: id is .*; the rule says = ""/], 'a comparison of the author');
   t.match(
     (await attempt({ operation: 'find', rules: { find: true } })).body.records.length,
     3,
