@@ -6,17 +6,29 @@ import { notAllowed, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 
-/** Throws 403 or 413 for a file that rules do not take. @param size undefined: not known before the end */
+/** Throws 403 or 413 for a file that rules do not allow. @param size undefined: not known before the end */
 export function assertMayUpload(bound: BoundSender, draft: FileDraft, size: number | undefined): void {
-  const condition = requiredFor(bound, 'upload') as FileCondition;
+  requiredFor(bound, 'upload');
   const { maxBytes } = bound.rules;
   if (maxBytes !== null && (size ?? 0) > maxBytes) throw payloadTooLarge(maxBytes, 'File');
   const problem = typeProblem(bound.rules, draft.contentType);
   if (problem !== null) throw notAllowed(problem);
+  if (mayUpload(bound, draft, size)) return;
+  const anyUser = 'any-user';
+  const lacksLogin =
+    bound.user === null && mayUpload({ ...bound, user: anyUser }, { ...draft, owner: anyUser }, size);
+  throw notAllowed(
+    lacksLogin
+      ? "Log in to upload: the rules of the project's files do not allow this file"
+      : "The rules of the project's files do not allow this file",
+  );
+}
+
+function mayUpload(bound: BoundSender, draft: FileDraft, size: number | undefined): boolean {
+  const condition = requiredFor(bound, 'upload') as FileCondition;
   const met = meets(condition, { ...draft, size, createdAt: new Date() });
   // at the beginning, a size that is not known yet may still fit
-  if (size === undefined ? met === false : met !== true)
-    throw notAllowed("The rules of the project's files do not take this file");
+  return size === undefined ? met !== false : met === true;
 }
 
 /** The same at the end of an upload, whose bytes are then removed. */

@@ -112,7 +112,7 @@ export class UploadEnds {
     return { file };
   }
 
-  /** Throws 403 or 413 if rules of this moment do not take the file of a bound upload. */
+  /** Throws 403 or 413 if rules of this moment do not allow the file of a bound upload. */
   async assertAllowed({ bound, file, length }: UploadState, signal: AbortSignal): Promise<void> {
     if (bound === undefined) return;
     const { ownerId, projectSlug, owner = null } = file;

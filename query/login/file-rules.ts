@@ -5,6 +5,7 @@ import {
   type FileField,
   type FileOperation,
   type FileRules,
+  fileFields,
   fileOperations,
 } from '#catalogue/file-rules/file-rules.ts';
 import { type FileOperatorName, type FileValue, fileOperatorNames } from '#catalogue/file-rules/operators.ts';
@@ -122,9 +123,17 @@ function compile(name: FileOperation, allowed: Allowed, problems: string[]): Fil
     return { group: 'all', branches: allowed.map(compiled) };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
-    problems.push(...error.problems.map((problem) => `${name}: ${problem}`));
+    problems.push(...error.problems.map((problem) => `${name}: ${ofFiles(problem)}`));
     return null;
   }
+}
+
+/** A problem of conditions, in words for those who know of no structure of files. */
+function ofFiles(problem: string): string {
+  return problem.replace(
+    /^Query field: (.*) is not in the structure.*$/s,
+    (_, field: string) => `files have no field ${field}, only ${fileFields.join(', ')}`,
+  );
 }
 
 /** What rules of files lack, and rules of records have. */

@@ -112,6 +112,20 @@ t.test('what uploads may be', async (t) => {
   t.equal(code(await put('x?createdAt=2026-01-01T00:00:00.000Z', 'abc', png)).slice(0, 3), '400');
 });
 
+t.test('a visitor is asked to log in where that helps', async (t) => {
+  const visitor = { ...page(), 'content-type': 'text/plain' };
+  const refused = async (upload: unknown) => {
+    await setRules({ upload });
+    const answer = await put('a.txt', 'abc', visitor);
+    t.equal(answer.status, 403);
+    return answer.json().error[0];
+  };
+  const words = "he rules of the project's files do not allow this file";
+  t.equal(await refused({ owner: '$user.id' }), `Log in to upload: t${words}`);
+  t.equal(await refused({ owner: '$user.id', size: { gt: 3 } }), `T${words}`, 'a user could not either');
+  t.equal(await refused({ $or: [{ originalName: 'b.txt' }, { size: 1 }] }), `T${words}`);
+});
+
 t.test('rules that go away while an upload is under way', async (t) => {
   await setRules(ownRules);
   const began = await begin(6, page(ada));

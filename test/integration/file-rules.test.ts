@@ -7,6 +7,7 @@ import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { fileRow } from '#gateway/catalogue/file-row.ts';
 import { fileStructure, readFileRules } from '#query/login/file-rules.ts';
+import { type FileRulesParts, summarizeFileRules } from '#query/login/project-file-rules.ts';
 import { bindRules, readRules } from '#query/login/rules.ts';
 import { type DropParts, dropProject } from '#query/projects/drop-space.ts';
 import { filterTest, type ReadValue } from '#records/input/filters/filter-test.ts';
@@ -30,7 +31,7 @@ t.test('problems', async (t) => {
     [null, /should be a JSON object/],
     [{ find: true }, /no 'find', only upload, read, list, delete/],
     [{ read: {} }, /true for all files/],
-    [{ read: { colour: 'red' } }, /read: .*'colour'/],
+    [{ read: { colour: 'red' } }, /^read: files have no field 'colour', only id, name, .*createdAt$/],
     [{ read: { size: 'big' } }, /read: .*valid number/],
     [{ read: { owner: '$user.role' } }, /'\$user.role' is not a variable of files/],
     [{ read: { owner: '$users.id' } }, /not a variable/],
@@ -60,6 +61,21 @@ t.test('problems', async (t) => {
     }),
     [],
   );
+});
+
+t.test('warnings', async (t) => {
+  const project = { ownerId: 'owner', slug: 'app' };
+  const warningsOf = async (given: unknown, hasPublicLinks: boolean) => {
+    const catalogue = { find: () => Promise.resolve({}) } as unknown as FileRulesParts['catalogue'];
+    const parts = { catalogue, hasPublicLinks };
+    return (await summarizeFileRules(parts, { ...project, given }, never)).warnings;
+  };
+  const anybody = "With FILE_LINKS=public anybody who knows a file's address reads it";
+  const narrow = { read: { owner: '$user.id' } };
+  t.strictSame(await warningsOf(narrow, true), [anybody]);
+  t.strictSame(await warningsOf({ list: { owner: '$user.id' } }, true), [anybody]);
+  t.strictSame(await warningsOf(narrow, false), []);
+  t.strictSame(await warningsOf({ read: true }, true), ['Everybody can read all files, without logging in']);
 });
 
 const random = randomFrom(seed);
