@@ -62,9 +62,14 @@ async function check(server: RemoteServer, values: ReturnType<typeof readOrder>)
     found.warnings += print(`${project}, files`, operations, ofFiles, open.map(everybodyMayFiles));
   }
   const { spaces, warnings } = found;
-  const files = found.projects === 0 ? '' : `, ${found.projects} projects with rules of files`;
-  process.stdout.write(`${spaces} record spaces with rules${files}, ${warnings} warnings\n`);
+  const files = found.projects === 0 ? '' : `, ${counted(found.projects, 'project')} with rules of files`;
+  const ofSpaces = `${counted(spaces, 'record space')} with rules`;
+  process.stdout.write(`${ofSpaces}${files}, ${counted(warnings, 'warning')}\n`);
   if (values.check && warnings > 0) process.exitCode = 1;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** @param meant warnings that are confirmed @returns the number of the others */

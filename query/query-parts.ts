@@ -98,6 +98,7 @@ export interface QueryEnvironment
     | 'liveMaxStreams'
     | 'liveMaxTokenStreams'
     | 'webhookPrivateNetworks'
+    | 'fileLinks'
     | 'tls'
   >;
   readonly store: WritableStore;
@@ -229,7 +230,14 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
   const liveOperation = describeOperation(operationNamed('liveAddress'), anySpace(scopes));
   const routes = [
     ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
-    ...projectRoutes({ ...dropping, authenticate, boundSpaces, reader, oidcSettings }),
+    ...projectRoutes({
+      ...{ ...dropping, authenticate, boundSpaces, reader, oidcSettings },
+      mailSettings: {
+        hasSmtp: events.hasSmtp,
+        findAddress: createFindAddress(config.webhookPrivateNetworks),
+      },
+      hasPublicLinks: config.fileLinks === 'public',
+    }),
     ...oidcRoutes(oidc),
     liveRoute({ ...liveFinds, addresses }, liveOperation),
     ...jobRoutes({ authenticate, imports }),

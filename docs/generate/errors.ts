@@ -74,6 +74,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   headersTooLarge: catalogue.headersTooLarge(70_000, 65_536),
   internalError: catalogue.internalError(),
   notImplemented: catalogue.notImplemented('The function sendOtp'),
+  cantSendMail: catalogue.cantSendMail(),
   shuttingDown: catalogue.shuttingDown(),
   outcomeUnknown: catalogue.outcomeUnknown(undefined),
   overloaded: catalogue.overloaded('too many statements wait'),

@@ -24,6 +24,8 @@ export interface FileRulesParts extends Pick<SpacesParts, 'catalogue'> {
   readonly projects: Projects;
   readonly spaces: Pick<Spaces, 'untilHeard'>;
   readonly boundSpaces: Pick<BoundSpaces, 'hasUser'>;
+  /** Whether the address of a file is enough to read it: FILE_LINKS=public. */
+  readonly hasPublicLinks: boolean;
 }
 
 export interface FileRulesSummary {
@@ -62,7 +64,7 @@ function checked(input: unknown): ReadFileRules {
 
 /** The rules, their warnings, and what strangers and users may do. */
 export async function summarizeFileRules(
-  { catalogue }: Pick<FileRulesParts, 'catalogue'>,
+  { catalogue, hasPublicLinks }: Pick<FileRulesParts, 'catalogue' | 'hasPublicLinks'>,
   { ownerId, slug, given }: Pick<Project, 'ownerId' | 'slug'> & { readonly given: unknown },
   signal: AbortSignal,
 ): Promise<FileRulesSummary> {
@@ -75,6 +77,8 @@ export async function summarizeFileRules(
   const stranger = reachOf(read, false);
   const warnings = problems.map((problem) => `Nobody may do anything: ${problem}`);
   for (const name of fileOperations) if (stranger[name] === 'all') warnings.push(everybodyMayFiles(name));
+  if (hasPublicLinks && stranger.read !== 'all')
+    warnings.push("With FILE_LINKS=public anybody who knows a file's address reads it");
   if (read.rules.allow.delete !== null && read.rules.allow.read === null)
     warnings.push('No file can be deleted: nobody can read one');
   const { users } = read.rules;

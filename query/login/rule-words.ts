@@ -87,7 +87,9 @@ export function everybodyMay(operation: Family): string {
 /** Warnings about rules that their author may not have meant. @param users null: the space does not exist */
 export function warningsOf(rules: Rules, { fields }: Structure, users: Structure | null): string[] {
   const stranger = reachOf(rules, false);
-  const open = families.filter((name) => stranger[name] === 'all');
+  const open = families.filter(
+    (name) => stranger[name] === 'all' && !(name === 'insert' && insertsOnlyBySignUp(rules)),
+  );
   const impossible = fields.filter(
     ({ slug, required, defaultValue }) =>
       required &&
@@ -114,6 +116,12 @@ export function lackingWords(allowed: Allowed, isUser: boolean): string[] {
   );
   const why = isUser ? 'no match without a value of the user' : 'nobody is logged in';
   return [...new Set(lacking.map((one) => `${comparisonWords(one, true)}: ${why}`))];
+}
+
+/** Whether each record needs an address that only a sign-up may set. */
+function insertsOnlyBySignUp({ signUp }: Rules): boolean {
+  if (signUp === null || signUp.verified === null) return false;
+  return signUp.email.required && signUp.email.defaultValue === null;
 }
 
 /** Why a record matches conditions, or does not. @param lacking what stands for conditions without a value */

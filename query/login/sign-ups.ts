@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '#kernel/errors/api-error.ts';
-import {
-  invalidValue,
-  linkRefused,
-  notAllowed,
-  notImplemented,
-  overloaded,
-} from '#kernel/errors/catalogue.ts';
+import { cantSendMail, invalidValue, linkRefused, notAllowed, overloaded } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { MailPurpose, Mails } from '#kernel/record-events/mail.ts';
 import { findStored } from '#records/find-stored.ts';
@@ -181,8 +175,7 @@ export class SignUps {
   }
 
   #assertMails({ webhook }: SignUpSettings): void {
-    if (webhook === null && !this.#parts.mails.hasSmtp)
-      throw notImplemented('Sending e-mail without SMTP_URL and without signUp.webhook in the rules');
+    if (webhook === null && !this.#parts.mails.hasSmtp) throw cantSendMail();
   }
 }
 
@@ -221,7 +214,7 @@ function readUser(body: unknown, space: RecordSpace, settings: SignUpSettings): 
   if (problems.length > 0) throw invalidValue(problems);
   if (verified !== null) {
     if ((valueIn(values, space, verified) ?? false) !== false)
-      throw notAllowed(`Body field: ${shownName(verified.name)} is set by a mail only`);
+      throw notAllowed(`Body field: ${shownName(verified.name)} is only set by a verification mail`);
     const place = placeOf(space, verified);
     if (place !== -1) values[place] = false;
   }

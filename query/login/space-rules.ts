@@ -25,11 +25,13 @@ import type { SpacesParts } from '../space/spaces-deps.ts';
 import type { BoundSpaces } from './bound-spaces.ts';
 import { lackingWords, type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
 import { bindRules, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
+import { type MailSettings, signUpWarnings } from './sign-up-warnings.ts';
 
 export interface SpaceRulesParts extends Pick<SpacesParts, 'catalogue' | 'store'> {
   readonly spaces: Spaces;
   readonly reader: RecordReader;
   readonly boundSpaces: Pick<BoundSpaces, 'viewAs'>;
+  readonly mailSettings: MailSettings;
 }
 
 export interface RulesSummary {
@@ -111,13 +113,15 @@ export async function summarizeRules(
   const input: unknown = JSON.parse(text);
   const users = await usersOf(deps, entry, input, signal);
   const { rules, problems } = checked(input, structure, users);
+  const stranger = reachOf(rules, false);
   return {
     rules: input,
     warnings: [
       ...problems.map((problem) => `Nobody may do anything: ${problem}`),
       ...warningsOf(rules, structure, users),
+      ...(await signUpWarnings(rules, stranger.insert !== 'none', deps.mailSettings)),
     ],
-    stranger: reachOf(rules, false),
+    stranger,
     user: reachOf(rules, true),
   };
 }

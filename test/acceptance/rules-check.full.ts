@@ -46,7 +46,7 @@ t.test('says who may do what, and fails where more is open than is meant', async
     /^app, files\n {2}upload: a stranger none; a user none\n {2}read: a stranger all; a user all\n/m,
   );
   t.match(open.stdout, /^ {2}! Everybody can read all files, without logging in\n/m);
-  t.match(open.stdout, /^2 record spaces with rules, 1 projects with rules of files, 1 warnings\n$/m);
+  t.match(open.stdout, /^2 record spaces with rules, 1 project with rules of files, 1 warning\n$/m);
   t.match(await check('--open', 'posts:find', '--open', 'files:read'), { status: 0 });
   t.match(await check('--project', 'none'), { status: 1, stderr: /404/ });
   t.match(await runToEnd('cli/rules.ts', [], { ...env, SLUICE_TOKEN: '' }), {

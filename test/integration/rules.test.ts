@@ -4,7 +4,7 @@ import { admitted, queryHarnessFor, refusal, spaceOf } from '../services/query-h
 import { fieldsOf } from '../services/record-client.ts';
 import { full } from '../services/test-size.ts';
 
-const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 } });
+const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 }, config: { fileLinks: 'public' } });
 const userFields = fieldsOf('name TEXT required unique, password TEXT hashed, role TEXT, email TEXT');
 const noteFields = fieldsOf(
   'text TEXT, public BOOLEAN, owner TEXT, stars NUMBER, secret TEXT, code TEXT unique',
@@ -342,6 +342,14 @@ t.test('a user who changes, rules that change, and fields that go', async (t) =>
   await odd.insert([{ $user: 'x', $now: 'y' }, { $user: 'z' }]);
   await setRules('odd', { find: { $user: 'x' } });
   t.strictSame((await as(undefined, '/app/odd')).body.length, 1, 'a field of that name is one');
+});
+
+t.test('rules of files that addresses get around', async (t) => {
+  const rules = { read: { owner: '$user.id' } };
+  t.match(await harness.call({ method: 'PUT', path: '/_projects_/links/files/rules', body: rules }), {
+    status: 200,
+    body: { warnings: [/^With FILE_LINKS=public/, /users\) does not exist/] },
+  });
 });
 
 t.test('rules are tried, with reasons', async (t) => {

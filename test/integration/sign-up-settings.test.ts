@@ -234,7 +234,9 @@ t.test('without a way to send mails nothing is promised', async (t) => {
   hasSmtp = false;
   const lacking = await openSignUpApp(harness.another(), { project: 'lacking' });
   const missing = { status: 501, code: 'not_implemented' };
-  t.match(await lacking.signUp({ email: 'a@example.com', password: 'x' }), missing);
+  const words = "This server can't send e-mail: set SMTP_URL, or signUp.webhook in the rules";
+  t.match(await lacking.signUp({ email: 'a@example.com', password: 'x' }), { ...missing, problems: [words] });
+  t.strictSame((await lacking.setRules(signUpRules)).body.warnings, [words]);
   t.match(await lacking.users.count(), { body: { count: 0 } });
   for (const ask of [lacking.resetPassword, lacking.verifyEmail])
     t.match(await ask({ email: 'a@example.com' }), missing);
@@ -243,6 +245,27 @@ t.test('without a way to send mails nothing is promised', async (t) => {
     signUp: { ...signUpRules.signUp, webhook: 'https://hooks.example.com' },
   });
   t.match(await lacking.resetPassword({ email: 'a@example.com' }), sent);
+});
+
+t.test('warnings', async (t) => {
+  hasSmtp = true;
+  const space = await openSignUpApp(harness.another(), { project: 'warned' });
+  const warningsOf = async (rules: object) =>
+    (await space.setRules({ ...signUpRules, ...rules })).body.warnings;
+  t.strictSame(await warningsOf({}), [], 'an insert without a sign-up lacks the address');
+  t.match(await warningsOf({ signUp: {} }), [/^Everybody can insert records/]);
+  const refusedAlways = ['Each sign-up is refused: insert does not allow visitors without a login'];
+  t.strictSame(await warningsOf({ insert: false }), refusedAlways);
+  t.strictSame(await warningsOf({ insert: { name: '$user.name' } }), refusedAlways);
+  const webhook = (address: string) => warningsOf({ signUp: { ...signUpRules.signUp, webhook: address } });
+  for (const address of ['http://10.1.2.3/mails', 'http://[::1]:8000/mails'])
+    t.match(await webhook(address), [/^signUp.webhook leads into a private network/], address);
+  t.strictSame(await webhook('https://hooks.example.com'), []);
+  const optional = await openSignUpApp(harness.another(), {
+    project: 'optional',
+    fields: 'email TEXT unique, password TEXT hashed, verified BOOLEAN',
+  });
+  t.match((await optional.setRules(signUpRules)).body.warnings, [/^Everybody can insert records/]);
 });
 
 t.test('grants and spaces of an access token hold', async (t) => {

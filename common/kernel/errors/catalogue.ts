@@ -252,6 +252,11 @@ export const outcomeUnknown = (cause: unknown) =>
     { cause },
   );
 export const notImplemented = (what: string) => new ApiError('not_implemented', `${what} is not implemented`);
+export const cantSendMail = () =>
+  new ApiError(
+    'not_implemented',
+    "This server can't send e-mail: set SMTP_URL, or signUp.webhook in the rules",
+  );
 export const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down; try again');
 export const overloaded = (what: string, cause?: unknown) =>
   new ApiError('overloaded', `The server is busy: ${what}; try again`, { cause });
