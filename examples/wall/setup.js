@@ -6,6 +6,12 @@ import { writeFile } from 'node:fs/promises';
 
 const server = process.argv[2] ?? 'http://127.0.0.1:8080';
 const { TOKEN, PAGE_TOKEN } = process.env;
+if (!TOKEN || !PAGE_TOKEN) {
+  console.error(
+    'Set TOKEN and PAGE_TOKEN to the two access tokens of the server (docs/tutorial.md, step 1).',
+  );
+  process.exit(1);
+}
 const client = await import('../../client/dist/sluice-client.js');
 const { connect, setRules, setStructure } = client;
 const { spacesOf } = await import('./spaces.js');
@@ -25,10 +31,10 @@ await setRules(db, posts, {
   ...{ find: true, insert: own, delete: own },
   set: { owner: '$user.id', author: '$user.name' },
 });
-// the same for files: photos and videos of up to 2 GB
+// the same for files: photos and videos of up to 100 MB; for larger ones, raise MAX_UPLOAD_BYTES of the server as well
 await setRules(db, 'files', {
   ...{ read: true, list: own, upload: own, delete: own },
-  ...{ types: ['image/', 'video/'], maxBytes: 2e9 },
+  ...{ types: ['image/', 'video/'], maxBytes: 1e8 },
 });
 
 const config = { server, token: PAGE_TOKEN };

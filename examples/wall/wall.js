@@ -37,7 +37,7 @@ function show(loggedIn) {
   $('#user').hidden = user === null;
   $('#user b').textContent = user?.name ?? '';
   showPosts();
-  showStopped();
+  void showStopped();
 }
 
 /** A login lasts while it is used, up to the 30 days of setup.js. */
@@ -73,26 +73,56 @@ $('#logout').onclick = () =>
 
 // uploads, which resume after a reload
 
-/** Names of files that were not sent completely: the client knows where each of them stopped. */
+/** Names of files that were not sent completely: the client knows where each of them stopped. All tabs share them. */
 const stopped = {
-  names: new Set(JSON.parse(localStorage.stopped ?? '[]')),
+  names: () => JSON.parse(localStorage.stopped ?? '[]'),
   set(name, isStopped) {
-    this.names[isStopped ? 'add' : 'delete'](name);
-    localStorage.stopped = JSON.stringify([...this.names]);
+    const others = this.names().filter((other) => other !== name);
+    localStorage.stopped = JSON.stringify(isStopped ? [...others, name] : others);
   },
 };
+addEventListener('storage', ({ key }) => key === 'stopped' && showStopped());
 
-function showStopped() {
-  const notes = [...stopped.names].map((name) =>
-    make(
-      'li',
-      { className: 'stopped' },
-      make('b', { textContent: name }),
-      ' stopped. Choose it again to continue.',
-    ),
-  );
-  $('#uploads').replaceChildren(...(user ? notes : []));
+/** A tab holds a lock while it sends a file, so the others know that it has not stopped. */
+const locks = navigator.locks ?? {
+  // pages without HTTPS have no locks
+  query: () => Promise.resolve({ held: [] }),
+  request: (_name, work) => work(),
+};
+const lockOf = (name) => `upload ${name}`;
+
+/** Files whose end is awaited, here or in another tab, which may be closed in the middle. */
+const awaited = new Set();
+
+async function awaitEnd(name) {
+  if (awaited.has(name)) return;
+  awaited.add(name);
+  await locks.request(lockOf(name), () => awaited.delete(name));
+  await showStopped();
 }
+
+async function showStopped() {
+  const { held } = await locks.query();
+  const sent = stopped.names().filter((name) => held.some((lock) => lock.name === lockOf(name)));
+  for (const name of sent) void awaitEnd(name);
+  const notes = stopped
+    .names()
+    .filter((name) => !sent.includes(name))
+    .map((name) => {
+      const forget = () => {
+        stopped.set(name, false);
+        void showStopped();
+      };
+      const dismiss = make('button', { className: 'quiet', textContent: 'Dismiss', onclick: forget });
+      const file = make('b', { textContent: name });
+      return make('li', { className: 'stopped' }, file, ' stopped. Choose it again to continue.', dismiss);
+    });
+  for (const note of document.querySelectorAll('#uploads .stopped')) note.remove();
+  $('#uploads').append(...(user ? notes : []));
+}
+
+/** Whether choosing the file again may help: not after a refusal, such as 403 or 413. */
+const canResume = ({ status = 0 }) => status < 400 || status > 499 || [401, 408, 409, 429].includes(status);
 
 async function send(file) {
   const bar = make('progress', { max: file.size });
@@ -101,16 +131,20 @@ async function send(file) {
   const row = make('li', {}, make('b', { textContent: file.name }), bar, button);
   bar.setAttribute('aria-label', file.name);
   $('#uploads').append(row);
-  stopped.set(file.name, true);
   try {
     const onProgress = ({ sent }) => {
       bar.value = sent;
     };
-    const { name } = await upload(db, file, { onProgress, signal: cancel.signal });
-    await insert(db, posts, { file: name });
+    await locks.request(lockOf(file.name), async () => {
+      stopped.set(file.name, true);
+      const { name } = await upload(db, file, { onProgress, signal: cancel.signal });
+      await insert(db, posts, { file: name });
+    });
     stopped.set(file.name, false);
   } catch (error) {
-    if (!cancel.signal.aborted) throw error;
+    if (cancel.signal.aborted) return;
+    if (!canResume(error)) stopped.set(file.name, false);
+    throw error;
   } finally {
     row.remove();
   }
@@ -118,8 +152,6 @@ async function send(file) {
 
 $('#files').onchange = (event) =>
   attempt(async () => {
-    showStopped();
-    for (const note of document.querySelectorAll('#uploads .stopped')) note.remove();
     const files = [...event.target.files];
     event.target.value = '';
     for (const file of files) await send(file);

@@ -134,6 +134,13 @@ t.test('a wall of two users', { timeout: 300_000 }, async (t) => {
     await isHeld;
     t.strictSame(offsets, ['0', `${2 ** 23}`]);
     await shoot(t, ada.page, 'upload');
+    const second = await ada.page.context().newPage();
+    await second.goto(origin);
+    await second.getByRole('button', { name: 'Log out' }).waitFor();
+    // the notes of this tab are drawn
+    await second.evaluate('navigator.locks.query()');
+    t.equal(await second.locator('#uploads li').count(), 0, 'another tab shows no note');
+    await second.close();
     holds = false;
     await ada.page.reload();
     await ada.page.getByText('film.webm stopped. Choose it again to continue.').waitFor();
@@ -144,6 +151,19 @@ t.test('a wall of two users', { timeout: 300_000 }, async (t) => {
     t.equal(offsets[0], `${2 ** 23}`, 'what was stored is not sent again');
     await bob.page.waitForFunction("document.querySelector('video').videoWidth > 0");
     t.equal(await ada.page.locator('#uploads li').count(), 0);
+  });
+
+  await t.test('a note can be dismissed, and a refused file leaves none', async (t) => {
+    await ada.page.evaluate(`localStorage.stopped = '["lost.webm"]'`);
+    await ada.page.reload();
+    await ada.page.getByText('lost.webm stopped').waitFor();
+    await ada.page.getByRole('button', { name: 'Dismiss' }).click();
+    await ada.page.locator('#uploads li').waitFor({ state: 'detached' });
+    const refused = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no photo') };
+    await ada.page.getByLabel('Add photos and videos').setInputFiles(refused);
+    await ada.page.getByRole('alert').getByText('not text/plain').waitFor();
+    await ada.page.locator('#uploads li').waitFor({ state: 'detached' });
+    t.equal(await ada.page.evaluate('localStorage.stopped'), '[]');
   });
 
   await t.test('users delete what is theirs, with its file', async (t) => {
