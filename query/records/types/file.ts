@@ -56,7 +56,7 @@ export const file: FieldTypeEntry = {
   files: 'one',
   read(value) {
     const name = nameIn(value);
-    return name === null ? misfit(valid, 'write the name of an uploaded file') : { value: name };
+    return name === null ? { problem: 'should be the name of an uploaded file' } : { value: name };
   },
   readText: (text, options) => file.read(text, options),
   emptyIsMissing: true,
