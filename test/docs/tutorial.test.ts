@@ -60,6 +60,10 @@ t.test('the wall of the tutorial', { timeout: 240_000 }, async (t) => {
   const { NODE_OPTIONS: _runner, ...clean } = process.env;
   const env = { ...clean, DATA_DIR: sluice.dataDir };
   const enter = (code: string) => run('bash', ['-euc', code], { cwd: checkout, env });
+  await t.rejects(enter(spaces.replace('node ', 'TOKEN= node ')), {
+    code: 1,
+    stderr: /^Set TOKEN and PAGE_TOKEN to the two access tokens.*\n$/,
+  });
   const { stdout } = await enter(tokens + spaces);
   t.equal(stdout.trim(), `The wall is set up on ${sluice.baseUrl}.`);
   await enter(db + page);
@@ -80,6 +84,8 @@ t.test('the wall of the tutorial', { timeout: 240_000 }, async (t) => {
   const problems: string[] = [];
   const open = async (): Promise<Page> => {
     const tab = await (await browser.newContext()).newPage();
+    // routes switch the cache off: python's server does not notice a second change within a second
+    await tab.route(`${origin}**`, (route) => route.continue());
     tab.on('pageerror', (error) => void problems.push(String(error)));
     await tab.goto(origin);
     return tab;
@@ -92,6 +98,14 @@ t.test('the wall of the tutorial', { timeout: 240_000 }, async (t) => {
   await one.getByLabel('Name').fill('ada');
   await one.getByLabel('Password').fill('correct horse');
   await one.getByRole('button', { name: 'Sign up' }).click();
+  await one.getByText('You are ada').waitFor();
+  await one.evaluate(`localStorage.login = '${'x'.repeat(20)}'`);
+  await one.reload();
+  await one.getByText('Nobody is logged in').waitFor();
+  t.equal(await one.evaluate('localStorage.login'), undefined, 'a login that has ended is forgotten');
+  await one.getByLabel('Name').fill('ada');
+  await one.getByLabel('Password').fill('correct horse');
+  await one.getByRole('button', { name: 'Log in' }).click();
   await one.getByText('You are ada').waitFor();
   await enter(uploads);
   await one.reload();
