@@ -51,10 +51,12 @@ import { BoundSpaces } from './login/bound-spaces.ts';
 import { MailLimits } from './login/mail-limits.ts';
 import { callbackPath, loginLifetime, OidcLogins, startPath } from './login/oidc-logins.ts';
 import { OidcSettingsTable } from './login/oidc-settings.ts';
+import type { FileRulesParts } from './login/project-file-rules.ts';
 import { sharingLogins } from './login/shared-logins.ts';
 import { createMakeMail } from './login/sign-up-mails.ts';
 import { SignUpUsers } from './login/sign-up-users.ts';
 import { SignUps } from './login/sign-ups.ts';
+import type { SpaceRulesParts } from './login/space-rules.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
@@ -231,12 +233,8 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
   const routes = [
     ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
     ...projectRoutes({
-      ...{ ...dropping, authenticate, boundSpaces, reader, oidcSettings },
-      mailSettings: {
-        hasSmtp: events.hasSmtp,
-        findAddress: createFindAddress(config.webhookPrivateNetworks),
-      },
-      hasPublicLinks: config.fileLinks === 'public',
+      ...{ ...dropping, ...warningFacts(environment) },
+      ...{ authenticate, boundSpaces, reader, oidcSettings },
     }),
     ...oidcRoutes(oidc),
     liveRoute({ ...liveFinds, addresses }, liveOperation),
@@ -246,6 +244,18 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
   ];
   const remove = removeRecords({ ...dropping, imports, oidcSettings, fileUses: fileFields.uses });
   return { routes, imports, tables, live, fileFields, remove };
+}
+
+/** What warnings about rules are drawn from. */
+function warningFacts({
+  config,
+  events,
+}: QueryEnvironment): Pick<SpaceRulesParts, 'mailSettings'> & Pick<FileRulesParts, 'hasPublicLinks'> {
+  const findAddress = createFindAddress(config.webhookPrivateNetworks);
+  return {
+    mailSettings: { hasSmtp: events.hasSmtp, findAddress },
+    hasPublicLinks: config.fileLinks === 'public',
+  };
 }
 
 /** What FILE fields need. */
