@@ -33,12 +33,13 @@ export function AccountPage(): JSX.Element {
         </dd>
       </dl>
       {account && acting && acting.id !== account.id && <LeaveSection user={account} account={acting} />}
-      <SessionsTable />
       <div class="forms">
         <PasswordForm />
         <EmailForm />
         {account && <DeleteSection user={account} />}
       </div>
+      {/* last, as its height is only known once it is loaded */}
+      <SessionsTable />
     </Page>
   );
 }
