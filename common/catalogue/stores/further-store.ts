@@ -145,10 +145,7 @@ export class FurtherStore implements StoreState {
           `the store ${this.name} is another one than it was: it was number ${this.#number}, and is ${identity.number}`,
         );
       const known = (await registry.read(signal)).find(({ number }) => number === identity.number);
-      if (known !== undefined && known.mark > identity.mark)
-        throw new StoreMismatch(
-          `the store ${this.name} has older data than it had: its newest note is of ${timeOf(identity.mark)}, and that of the first store is of ${timeOf(known.mark)}. Was it set back to a backup?`,
-        );
+      if (known !== undefined && known.mark > identity.mark) await this.#assertNotSetBack(known.mark, signal);
       this.#number = identity.number;
       await this.#mark(signal);
       this.#problem = '';
@@ -156,6 +153,15 @@ export class FurtherStore implements StoreState {
       this.#note(error);
       throw error;
     }
+  }
+
+  /** Another process may have noted both meanwhile, the store first: so its note is read after that of the registry. */
+  async #assertNotSetBack(mark: number, signal: AbortSignal): Promise<void> {
+    const { mark: newest = 0 } = (await readIdentity(this.db, this.#deps.database, signal)) ?? {};
+    if (mark > newest)
+      throw new StoreMismatch(
+        `the store ${this.name} has older data than it had: its newest note is of ${timeOf(newest)}, and that of the first store is of ${timeOf(mark)}. Was it set back to a backup?`,
+      );
   }
 
   /** Logs a persistent reason only once. */
