@@ -48,6 +48,8 @@ async function driveMembers(db: Database, database: string, accountId: string): 
   const link = await links.create({ ...terms, hash: 'h', manages: false, grants: undefined });
   await links.findByHash('h', signal);
   await links.open('invitation', accountId, now, signal);
+  if ((await links.madeSince('invitation', accountId, new Date(0), signal)) !== 1)
+    throw new Error('the invitation is not counted');
   await links.end(link, 'withdrawn');
   await links.removeAll(accountId, signal);
   const closed = new ClosedAccounts({ db, database, log: silentLog(), singleWriter: true });
