@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FilesPlace, PlacedFile } from '#catalogue/file-uses/file-use.ts';
 import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -111,15 +112,19 @@ export class UsedFiles {
       const tokens = files.map(({ token }) => token);
       await uses.deleted(files, AbortSignal.timeout(deletionDeadline), tokens);
     }
-    for (;;) {
-      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(deletionDeadline)]);
-      const some = await uses.condemned(filesAtOnce, signal);
-      if (some.length === 0) return;
-      const deleted = await this.#deleteSome(some, signal);
-      await uses.deleted(deleted, signal);
-      if (deleted.length < some.length) throw new Error('the object store did not delete all of the files');
-      if (some.length < filesAtOnce) return;
-    }
+    const { signal } = this.#closing;
+    while (await withDeadline(signal, deletionDeadline, (attempt) => this.#deleteNext(attempt.signal)));
+  }
+
+  /** Resolves with whether there may be more. */
+  async #deleteNext(signal: AbortSignal): Promise<boolean> {
+    const { uses } = this.#parts;
+    const some = await uses.condemned(filesAtOnce, signal);
+    if (some.length === 0) return false;
+    const deleted = await this.#deleteSome(some, signal);
+    await uses.deleted(deleted, signal);
+    if (deleted.length < some.length) throw new Error('the object store did not delete all of the files');
+    return some.length === filesAtOnce;
   }
 
   /** Deletes objects, then rows, like DELETE. Files without a row are deleted already. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FileDrop, FilesPlace, FileUse, StoredUse } from '#catalogue/file-uses/file-use.ts';
 import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { usesAtOnce } from '#catalogue/file-uses/file-uses.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { namesInRow } from '#records/file-fields.ts';
@@ -108,7 +109,7 @@ export class FileSweep {
     const run = async (): Promise<void> => {
       if (closing.aborted) return;
       try {
-        await work(AbortSignal.any([closing, AbortSignal.timeout(runLimit)]));
+        await withDeadline(closing, runLimit, (attempt) => work(attempt.signal));
       } catch (error) {
         if (!closing.aborted)
           this.#parts.log.warn({ err: error }, 'files of records are left to a later sweep');
