@@ -4,12 +4,13 @@ import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
-import { nameOfUpload, type OperationDefinition, readProjectSlug } from './operation.ts';
+import { nameOfUpload, type OperationDefinition } from './operation.ts';
 
 /** The limit of S3's DeleteObjects. */
 const mostNames = 1000;

@@ -15,6 +15,7 @@ import {
   textParameter,
 } from '#server/http/list-parameters.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -23,7 +24,7 @@ import type { FileCursor, FileQuery } from '../catalogue/file-list.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { cloudFile, cloudFileJson } from '../files/cloud-file-json.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
-import { type OperationDefinition, readProjectSlug, uploadSample } from './operation.ts';
+import { type OperationDefinition, uploadSample } from './operation.ts';
 
 export interface ListFilesDeps {
   readonly authenticate: Authenticate;

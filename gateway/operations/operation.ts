@@ -1,8 +1,6 @@
-import { invalidSlug } from '#kernel/errors/catalogue.ts';
 import type { ErrorCode } from '#kernel/errors/error-codes.ts';
-import { slugProblem } from '#kernel/ids/slug.ts';
 import { bytes, string } from '#kernel/json/schema.ts';
-import type { Handler, HttpRequest } from '#server/http/http-types.ts';
+import type { Handler } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeaders } from '#server/http/idempotency-key.ts';
 import {
   type ApiOperation,
@@ -81,11 +79,4 @@ export function uploadSample(base: string): string {
 export function nameOfUpload(base: string): string {
   const [make, ...send] = uploadSample(base).split('\n');
   return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;
-}
-
-export function readProjectSlug({ params }: HttpRequest): string {
-  const { project = '' } = params;
-  const problem = slugProblem('project', project);
-  if (problem !== null) throw invalidSlug([problem]);
-  return project;
 }

@@ -4,6 +4,7 @@ import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
 import { assertFits } from '../access/upload-access.ts';
@@ -17,7 +18,6 @@ import { type BodyReader, type ObjectStage, receiveBody } from '../receive/recei
 import {
   anyFile,
   type OperationDefinition,
-  readProjectSlug,
   sendingErrors,
   sendingParameters,
   storedAnswer,

@@ -3,6 +3,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { invalidHeader, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
@@ -29,7 +30,6 @@ import {
 } from '../resumable/tus-headers.ts';
 import type { Progress } from '../resumable/upload-ends.ts';
 import { offsetOf, type UploadState } from '../resumable/upload-state.ts';
-import { readProjectSlug } from './operation.ts';
 
 export interface ResumableDeps {
   readonly access: UploadAccess;

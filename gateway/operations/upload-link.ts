@@ -4,13 +4,14 @@ import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { count, dateTime, exactObject, named, type Schema } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';
-import { type OperationDefinition, readProjectSlug } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 export interface UploadLinkDeps {
   readonly authenticate: Authenticate;

@@ -12,6 +12,7 @@ import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.
 import { declaredCoding } from '#server/http/content-coding.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { replayedHeader } from '#server/http/idempotency-key.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertMayStore } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
@@ -30,7 +31,6 @@ import type { ReceivedObject } from '../receive/receive-body.ts';
 import {
   checksums,
   type OperationDefinition,
-  readProjectSlug,
   sendingErrors,
   sendingParameters,
   storedAnswer,

@@ -2,13 +2,13 @@ import type { FileSenders } from '#auth/file-senders.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { Config } from '#kernel/config/read-config.ts';
-import { invalidSlug, notFound } from '#kernel/errors/catalogue.ts';
-import { slugProblem } from '#kernel/ids/slug.ts';
+import { notFound } from '#kernel/errors/catalogue.ts';
 import { arrayOf, named, type Schema } from '#kernel/json/schema.ts';
 import type { List } from '#records/at-hand.ts';
 import { moreGroupsHeader } from '#records/group-rows.ts';
 import type { NextPage } from '#records/next-page.ts';
 import type { Headers, HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import {
   type ApiOperation,
@@ -118,9 +118,8 @@ async function queryFile(
   const { userId: ownerId, limits, bound } = await authenticate(request);
   const mayRead = touchable(bound, 'read');
   if (request.method === 'QUERY') requireQueryType(request);
-  const { project: projectSlug = '', name = '' } = request.params;
-  const problem = slugProblem('project', projectSlug);
-  if (problem !== null) throw invalidSlug([problem]);
+  const projectSlug = readProjectSlug(request);
+  const { name = '' } = request.params;
   const body = await readJson(request, config.maxRecordBytes);
   if (bound !== undefined) {
     const [file] = await projects.files.named({ ownerId, slug: projectSlug }, [name], request.signal);

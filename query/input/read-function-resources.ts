@@ -1,8 +1,8 @@
-import { invalidHeader, invalidSlug } from '#kernel/errors/catalogue.ts';
-import { slugProblem } from '#kernel/ids/slug.ts';
+import { invalidHeader } from '#kernel/errors/catalogue.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
 import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 
@@ -11,9 +11,7 @@ import type { StructureCache } from './structure-cache.ts';
  * structure of the space that holds the users.
  */
 export function readFunctionResources(request: HttpRequest, structures: StructureCache): SpaceReference {
-  const { project = '' } = request.params;
-  const projectProblem = slugProblem('project', project);
-  if (projectProblem !== null) throw invalidSlug([projectProblem]);
+  const project = readProjectSlug(request);
   const text = request.header('function-resources');
   if (text === undefined || text === '') {
     throw invalidHeader([

@@ -1,11 +1,11 @@
 import type { AccountOperation } from '#auth/account-routes.ts';
 import { fileOperations } from '#catalogue/file-rules/file-rules.ts';
 import type { Project } from '#catalogue/projects.ts';
-import { invalidSlug, noSuchProject } from '#kernel/errors/catalogue.ts';
-import { slugProblem } from '#kernel/ids/slug.ts';
-import { arrayOf, count, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
+import { noSuchProject } from '#kernel/errors/catalogue.ts';
+import { arrayOf, count, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
@@ -16,38 +16,14 @@ import {
   summarizeFileRules,
   tryFileRules,
 } from '../login/project-file-rules.ts';
-import { longestRules } from '../login/rules.ts';
+import { longestRulesBody, rulesAnswer, rulesSchema } from './rules-schema.ts';
 
-const longestBody = 4 * longestRules;
 const path = '/_projects_/:project/files/rules';
 /** Rules open the files of the whole project, so a token for some of its record spaces does not set them. */
 const needs = { grant: 'structure', touches: 'all spaces' } as const;
 const errors = [...accountErrors, 'invalid_slug', 'project_not_found'] as const;
 
-const rulesSchema: Schema = {
-  type: 'object',
-  additionalProperties: true,
-  description: 'In the form that `PUT` takes',
-};
-const reach: Schema = {
-  type: 'object',
-  additionalProperties: {
-    anyOf: [{ type: 'string', enum: ['all', 'none'] }, exactObject({ where: string })],
-  },
-  description: 'The files that each operation reaches: `all`, `none`, or those that match conditions',
-};
-const rulesAnswer = named(
-  'FileRules',
-  exactObject({
-    rules: {
-      ...nullable(rulesSchema),
-      description: 'Null: no rules, and publishable tokens get no files',
-    },
-    warnings: arrayOf(string),
-    stranger: reach,
-    user: reach,
-  }),
-);
+const answer = rulesAnswer('FileRules', { all: 'files', nothing: 'no files' });
 const trial = named(
   'TriedFileRules',
   exactObject({
@@ -74,7 +50,7 @@ export const fileRuleOperations: readonly AccountOperation<FileRulesParts>[] = [
     needs,
     summary: 'Get the rules of a project’s files',
     description: 'With warnings, and what strangers and logged-in users may do.',
-    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    answers: { 200: jsonAnswer('The rules', answer) },
     errors: [...errors],
     sample: (base) => `${setThem(base)}\n${curl({ url: at(base) })}`,
     async run(deps, request, ownerId) {
@@ -95,12 +71,12 @@ export const fileRuleOperations: readonly AccountOperation<FileRulesParts>[] = [
       description: 'Rules, or null',
       content: { 'application/json': { schema: nullable(rulesSchema), example } },
     },
-    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    answers: { 200: jsonAnswer('The rules', answer) },
     errors: [...errors, ...bodyErrors, 'invalid_rules', 'too_many_projects'],
     sample: setThem,
     async run(deps, request, ownerId) {
-      const rules = await readJson(request, longestBody);
-      const slug = readSlug(request);
+      const rules = await readJson(request, longestRulesBody);
+      const slug = readProjectSlug(request);
       const { projects } = deps;
       const project =
         rules === null
@@ -148,7 +124,7 @@ export const fileRuleOperations: readonly AccountOperation<FileRulesParts>[] = [
     sample: (base) =>
       `${setThem(base)}\n${curl({ method: 'POST', url: `${at(base)}/try`, body: { operation: 'list' } })}`,
     async run(deps, request, ownerId, grants) {
-      const body = await readJson(request, longestBody);
+      const body = await readJson(request, longestRulesBody);
       const project = await projectOf(deps, request, ownerId);
       return noStoreJson(await tryFileRules(deps, project, { body, grants }, request.signal));
     },
@@ -160,15 +136,8 @@ async function projectOf(
   request: HttpRequest,
   ownerId: string,
 ): Promise<Project> {
-  const slug = readSlug(request);
+  const slug = readProjectSlug(request);
   const project = await projects.find(ownerId, slug, request.signal);
   if (project === null) throw noSuchProject(slug);
-  return project;
-}
-
-function readSlug({ params }: HttpRequest): string {
-  const { project = '' } = params;
-  const problem = slugProblem('project', project);
-  if (problem !== null) throw invalidSlug([problem]);
   return project;
 }

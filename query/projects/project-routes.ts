@@ -1,6 +1,6 @@
 import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
 import type { Authenticate } from '#auth/authenticate.ts';
-import { invalidSlug, noSuchProject } from '#kernel/errors/catalogue.ts';
+import { noSuchProject } from '#kernel/errors/catalogue.ts';
 import { type Grants, seesSpaces } from '#kernel/grants.ts';
 import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
@@ -27,6 +27,7 @@ import {
   textParameter,
 } from '#server/http/list-parameters.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readProjectSlug } from '#server/http/project-slug.ts';
 import {
   type ApiOperation,
   accountErrors as errors,
@@ -139,7 +140,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     errors: [...errors, 'invalid_slug', 'project_not_found', 'project_has_files'],
     sample: (base) => makeSpace(base, 'people') + curl({ method: 'DELETE', url: `${base}/_projects_/shop` }),
     async run(deps, request, ownerId) {
-      await dropProject(deps, { ownerId, slug: readProject(request) }, request.signal);
+      await dropProject(deps, { ownerId, slug: readProjectSlug(request) }, request.signal);
       return noContent;
     },
   },
@@ -253,7 +254,7 @@ async function listSpaces(
   grants?: Grants,
 ): Promise<HttpResponse> {
   const { query, signal } = request;
-  const project = readProject(request);
+  const project = readProjectSlug(request);
   const { limit, after, search } = readListQuery(spaceParameters, query);
   const projectId = uuidV5(ownerId, project);
   const sees = seesSpaces(grants);
@@ -290,13 +291,6 @@ async function getSpace(
 }
 
 const noContent: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
-
-function readProject({ params }: HttpRequest): string {
-  const { project = '' } = params;
-  const problem = slugProblem('project', project);
-  if (problem !== null) throw invalidSlug([problem]);
-  return project;
-}
 
 function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: string; readonly slug: string } {
   const { projectSlug, slug } = readPath(params);

@@ -1,7 +1,7 @@
 import type { AccountOperation } from '#auth/account-routes.ts';
 import { recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
-import { arrayOf, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
+import { arrayOf, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
 import { families } from '#records/structure/space-auth.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
@@ -10,7 +10,6 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
-import { longestRules } from '../login/rules.ts';
 import {
   mostTriedRecords,
   type SpaceRulesParts,
@@ -19,37 +18,13 @@ import {
   tryRules,
 } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/catalogue-entry.ts';
-
-const longestBody = 4 * longestRules;
+import { longestRulesBody, rulesAnswer, rulesSchema } from './rules-schema.ts';
 
 const errors = [...accountErrors, 'invalid_slug', 'record_space_not_found'] as const;
 const path = '/_projects_/:project/spaces/:space/rules';
 const needs = { grant: 'structure', touches: 'space' } as const;
 
-const rulesSchema: Schema = {
-  type: 'object',
-  additionalProperties: true,
-  description: 'In the form that `PUT` takes',
-};
-const reach: Schema = {
-  type: 'object',
-  additionalProperties: {
-    anyOf: [{ type: 'string', enum: ['all', 'none'] }, exactObject({ where: string })],
-  },
-  description: 'The records that each operation reaches: `all`, `none`, or those that match conditions',
-};
-const rulesAnswer = named(
-  'SpaceRules',
-  exactObject({
-    rules: {
-      ...nullable(rulesSchema),
-      description: 'Null: no rules, and publishable tokens get nothing',
-    },
-    warnings: arrayOf(string),
-    stranger: reach,
-    user: reach,
-  }),
-);
+const answer = rulesAnswer('SpaceRules', { all: 'records', nothing: 'nothing' });
 const trial = named(
   'TriedRules',
   exactObject({
@@ -84,7 +59,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
     needs,
     summary: 'Get the rules of a record space',
     description: 'With warnings, and what strangers and logged-in users may do.',
-    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    answers: { 200: jsonAnswer('The rules', answer) },
     errors: [...errors],
     sample: (base) => makeSpace(base) + curl({ url: `${base}/_projects_/shop/spaces/members/rules` }),
     async run(deps, request, ownerId) {
@@ -104,11 +79,11 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
       description: 'Rules, or null',
       content: { 'application/json': { schema: nullable(rulesSchema), example } },
     },
-    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    answers: { 200: jsonAnswer('The rules', answer) },
     errors: [...errors, ...bodyErrors, 'invalid_rules'],
     sample: (base) => makeSpace(base),
     async run(deps, request, ownerId) {
-      const rules = await readJson(request, longestBody);
+      const rules = await readJson(request, longestRulesBody);
       const entry = await spaceOf(deps, request, ownerId);
       return noStoreJson(await setRules(deps, entry, rules, request.signal));
     },
@@ -154,7 +129,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
         body: { operation: 'find' },
       }),
     async run(deps, request, ownerId, grants) {
-      const body = await readJson(request, longestBody);
+      const body = await readJson(request, longestRulesBody);
       const entry = await spaceOf(deps, request, ownerId);
       return noStoreJson(await tryRules(deps, entry, { body, grants }, request.signal));
     },
