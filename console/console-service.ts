@@ -18,6 +18,7 @@ import { Passwords } from './accounts/passwords.ts';
 import { removeAccount } from './accounts/remove-account.ts';
 import type { OtherOrigins } from './assets/web-app-routes.ts';
 import { consoleRoutes } from './routes.ts';
+import { LoginProofs, proofLifetime } from './sessions/login-proofs.ts';
 import { OidcLogin, oidcLifetime } from './sessions/oidc-login.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -82,16 +83,15 @@ function openOidc(
   const everywhere = new BlockList();
   everywhere.addSubnet('0.0.0.0', 0, 'ipv4');
   everywhere.addSubnet('::', 0, 'ipv6');
+  const sealed = new SealedTexts((purpose) => createKeyedHash(keys, purpose)(''));
+  const tls = config.tls !== undefined;
+  const proofCookie = createHostCookie({ name: 'sluice_console_proof', lifetime: proofLifetime, tls });
   return new OidcLogin({
-    ...{ config: config.oidc, baseUrl, log, now: Date.now },
+    ...{ config: config.oidc, baseUrl, log, now: Date.now, sealed },
     clients: new OidcClients(createGuardedFetch(createFindAddress(everywhere))),
-    sealed: new SealedTexts((purpose) => createKeyedHash(keys, purpose)('')),
     uses: openSingleUses(redis),
-    cookie: createHostCookie({
-      name: 'sluice_console_oidc',
-      lifetime: oidcLifetime,
-      tls: config.tls !== undefined,
-    }),
+    proofs: new LoginProofs({ sealed, cookie: proofCookie, now: Date.now }),
+    cookie: createHostCookie({ name: 'sluice_console_oidc', lifetime: oidcLifetime, tls }),
   });
 }
 

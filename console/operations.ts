@@ -18,12 +18,12 @@ import { issueSessionToken } from './operations/issue-session-token.ts';
 import { listSessions } from './operations/list-sessions.ts';
 import { listTokens } from './operations/list-tokens.ts';
 import { logIn } from './operations/log-in.ts';
-import { beginOidc, finishOidc } from './operations/log-in-by-oidc.ts';
+import { beginOidc, confirmByOidc, finishOidc } from './operations/log-in-by-oidc.ts';
 import { logOut } from './operations/log-out.ts';
 import { changeMember, leaveAccount, listMembers, removeMember } from './operations/members.ts';
 import { register } from './operations/register.ts';
 import { revokeToken } from './operations/revoke-token.ts';
-import { oidcCallback, oidcStart } from './sessions/oidc-login.ts';
+import { oidcCallback, oidcConfirm, oidcStart } from './sessions/oidc-login.ts';
 
 /**
  * A row of the table of operations. A method other than GET is a change, and must come from a page of the dashboard.
@@ -53,6 +53,7 @@ const ownOperations = (): readonly ConsoleOperation[] => [
   { operation: 'registerAccount', method: 'POST', path: `${api}/register`, ...open, run: register },
   { operation: 'logInToDashboard', method: 'POST', path: `${api}/login`, ...open, run: logIn },
   { operation: 'beginOidcLogin', method: 'GET', path: oidcStart, ...open, run: beginOidc },
+  { operation: 'confirmByOidcLogin', method: 'GET', path: oidcConfirm, ...own, run: confirmByOidc },
   { operation: 'finishDashboardOidcLogin', method: 'GET', path: oidcCallback, ...open, run: finishOidc },
   { operation: 'logOutOfDashboard', method: 'POST', path: `${api}/logout`, ...own, run: logOut },
   { operation: 'changePassword', method: 'POST', path: `${api}/password`, ...own, run: changePassword },

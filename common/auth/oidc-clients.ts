@@ -67,10 +67,21 @@ export class OidcClients {
     this.#fetch = fetch;
   }
 
-  /** The address at the provider, and what has to come back. Throws an OidcFailure. @param account whose share is used */
+  /**
+   * The address at the provider, and what has to come back. Throws an OidcFailure.
+   * @param args.account whose share is used @param args.maxAge the user has to log in even with a session at the provider
+   */
   async begin(
     provider: OidcProvider,
-    { account, callback }: { readonly account: string; readonly callback: string },
+    {
+      account,
+      callback,
+      maxAge,
+    }: {
+      readonly account: string;
+      readonly callback: string;
+      readonly maxAge?: number | undefined;
+    },
     signal: AbortSignal,
   ): Promise<{ readonly address: string; readonly checks: OidcChecks }> {
     const openId = await loadOpenId();
@@ -85,12 +96,17 @@ export class OidcClients {
         redirect_uri: callback,
         scope: provider.scopes.join(' '),
         ...{ state: checks.state, nonce: checks.nonce, code_challenge, code_challenge_method: 'S256' },
+        ...(maxAge === undefined ? {} : { prompt: 'login', max_age: String(maxAge) }),
       });
       return { address, checks };
     });
   }
 
-  /** What the provider says of the user. Throws an OidcFailure. @param query of the callback, as it came */
+  /**
+   * What the provider says of the user. Throws an OidcFailure.
+   * @param args.query of the callback, as it came
+   * @param args.maxAge most seconds since the user logged in at the provider, which has to say when that was
+   */
   async finish(
     provider: OidcProvider,
     args: {
@@ -98,10 +114,11 @@ export class OidcClients {
       readonly callback: string;
       readonly query: string;
       readonly checks: OidcChecks;
+      readonly maxAge?: number | undefined;
     },
     signal: AbortSignal,
   ): Promise<OidcClaims> {
-    const { account, callback, query, checks } = args;
+    const { account, callback, query, checks, maxAge } = args;
     const openId = await loadOpenId();
     return this.#turn(account, signal, async () => {
       const config = await this.#configOf(provider);
@@ -110,6 +127,7 @@ export class OidcClients {
         expectedState: checks.state,
         expectedNonce: checks.nonce,
         idTokenExpected: true,
+        ...(maxAge !== undefined && { maxAge }),
       });
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('the provider sent no ID token');

@@ -1,5 +1,6 @@
-import { emailRefused, wrongPassword } from '#kernel/errors/catalogue.ts';
+import { emailRefused } from '#kernel/errors/catalogue.ts';
 import { readAddressAndPassword, readLinkToken } from '../accounts/credentials.ts';
+import { confirmUser } from './confirm-user.ts';
 import {
   type ConsoleHandler,
   emptyAnswer,
@@ -9,18 +10,17 @@ import {
 } from './console-call.ts';
 
 /**
- * POST /_console_/api/email: another e-mail address, with the password. 202: a link was sent to it. 204: it is changed, all
+ * POST /_console_/api/email: another e-mail address, with the password if there is one. 202: a link was sent to it. 204: it is changed, all
  * sessions end, and this one gets a new cookie.
  */
-export const changeEmail: SessionHandler = async ({ request, session, sender, body }, deps) => {
+export const changeEmail: SessionHandler = async (call, deps) => {
+  const { request, session } = call;
   const { passwords, addressChanges, sessions, cookie } = deps;
-  const { email, password } = readAddressAndPassword(await body());
-  const { account } = session;
-  const checked = await passwords.check({ email: account.email, password }, sender, request.signal);
-  if (checked === null || checked.id !== account.id) throw wrongPassword();
+  const { email, password } = readAddressAndPassword(await call.body());
+  const account = await confirmUser(call, deps, password);
   // refusals count like wrong passwords: they would reveal which addresses have accounts
   const changed = await passwords.throttled(`address of ${account.id}`, request.signal, () =>
-    addressChanges.begin(checked, email, request.signal),
+    addressChanges.begin(account, email, request.signal),
   );
   if (changed === null) throw emailRefused();
   if (changed === 'to be confirmed') return jsonAnswer(202, { isSent: true });

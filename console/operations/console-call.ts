@@ -96,9 +96,8 @@ export async function sessionAnswer(
 ): Promise<HttpResponse> {
   const { registration, mode, apiUrl, filesArePublic, cookie, oidc } = deps;
   const { canRegister, canClaim } = await registration.state();
-  const { id, email, name } = session?.account ?? {};
   const value = {
-    account: session === null ? null : { id, email, name },
+    account: session === null ? null : userJson(session),
     acting: session === null ? null : actingJson(session),
     accounts: session === null ? [] : await accountsOf(session, deps),
     csrfToken: session === null ? null : csrfTokenOf(session.cookie),
@@ -111,6 +110,10 @@ export async function sessionAnswer(
   };
   const isNew = begun !== undefined && session !== null;
   return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});
+}
+
+function userJson({ account: { id, email, name, passwordHash } }: OpenSession) {
+  return { id, email, name, hasPassword: passwordHash !== '' };
 }
 
 /** Null: the user is no longer a member of the account that the session acts for. */

@@ -19,7 +19,7 @@ export interface ActingAccount extends Account {
 /** GET /_console_/api/session */
 export interface Session {
   /** The user. */
-  readonly account: Account | null;
+  readonly account: (Account & { readonly hasPassword: boolean }) | null;
   /** Null: the user is no longer a member of the account. */
   readonly acting: ActingAccount | null;
   /** The accounts that the user may enter, the own one first. */

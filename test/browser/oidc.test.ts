@@ -3,6 +3,7 @@ import t from 'tap';
 import { openConsole, person, register } from '../services/console-browser.ts';
 import { client, startOidcProvider } from '../services/real-oidc-provider.ts';
 import { seriousFindings } from '../services/records-browser.ts';
+import { runToEnd } from '../services/start-sluice.ts';
 
 const provider = await startOidcProvider(t);
 const server = await openConsole({
@@ -30,4 +31,36 @@ t.test('a button leads to the provider and back', async (t) => {
   await other.getByRole('link', { name: /^Log in with/ }).click();
   await other.getByRole('navigation', { name: 'Main' }).waitFor();
   t.equal(new URL(other.url()).pathname.startsWith('/_console_'), true);
+});
+
+t.test('an account without a password is deleted after another login', async (t) => {
+  const email = 'grace@example.com';
+  await runToEnd('cli/token.ts', ['--user', email, '--create-user'], { DATA_DIR: server.sluice.dataDir });
+  provider.logInAs('grace', { email, email_verified: true });
+  const { page, problems } = await server.open({ reducedMotion: 'reduce' });
+  await page.goto(server.url('/login'));
+  await page.getByRole('link', { name: /^Log in with/ }).click();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+  await page.goto(server.url('/account'));
+  await page.getByRole('heading', { name: 'Set a password' }).waitFor();
+  const deletion = page.getByRole('dialog', { name: `Delete the account of ${email}?` });
+  const confirm = /^Log in at .* again$/;
+  await page.getByRole('button', { name: 'Delete the account' }).click();
+  t.equal(await deletion.getByLabel('Your password').count(), 0);
+  await deletion.getByRole('link', { name: confirm }).click();
+  await page
+    .getByText(/which confirms this for five minutes/)
+    .first()
+    .waitFor();
+  t.equal(await page.getByRole('link', { name: confirm }).count(), 0);
+  t.strictSame(await seriousFindings(page), []);
+  await page.getByRole('button', { name: 'Delete the account' }).click();
+  await deletion.getByLabel(`Type ${email} to confirm`).fill(email);
+  await deletion.getByRole('button', { name: 'Delete everything' }).click();
+  await page.getByText('Your account was deleted').waitFor();
+  const atProvider = `asks ${provider.issuer}/`;
+  t.strictSame(
+    problems.filter((problem) => !problem.startsWith(atProvider)),
+    [],
+  );
 });

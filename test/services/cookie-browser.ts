@@ -23,6 +23,11 @@ export class CookieBrowser {
     for (const [host, cookies] of other.#cookies) this.#cookies.set(host, new Map(cookies));
   }
 
+  /** Deletes the cookies of a host, so that it has no session here. */
+  forget(url: string): void {
+    this.#cookies.delete(new URL(url).host);
+  }
+
   /** Follows redirects up to an address that begins so. @returns that address, unopened */
   async follow(url: string, end: string): Promise<string> {
     for (let at = url, steps = 0; steps < 20; steps++) {

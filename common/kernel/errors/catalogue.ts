@@ -97,7 +97,8 @@ export const membershipRefused = (problem: string) => new ApiError('membership_r
 /** The same whether the address is taken or can't be used. */
 export const emailRefused = () =>
   new ApiError('email_refused', "This address can't be used. Yours has not changed.");
-export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
+export const wrongPassword = (message = 'The current password is wrong') =>
+  new ApiError('wrong_password', message);
 export const linkRefused = (message = 'The link has expired or is not valid') =>
   new ApiError('link_refused', message);
 /** @param limit of an account */

@@ -7,8 +7,9 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
 import { navigate, to } from '../router.ts';
-import { type Account, callConsole, enterAccount, forgetSession, loadSession } from '../session.ts';
-import { EmailField, PasswordField } from './credential-fields.tsx';
+import { type Account, callConsole, enterAccount, forgetSession, loadSession, session } from '../session.ts';
+import { ConfirmField } from './confirm-field.tsx';
+import { EmailField } from './credential-fields.tsx';
 
 export function EmailForm(): JSX.Element {
   const { values, change, text } = useFields({ email: '', password: '' });
@@ -30,12 +31,17 @@ export function EmailForm(): JSX.Element {
     <section class="card narrow stack" aria-labelledby="change-email">
       <div>
         <h2 id="change-email">Change the email address</h2>
-        <p class="quiet">You log in with it. This ends all other sessions.</p>
+        <p class="quiet">
+          You log in with it
+          {session.value?.account?.hasPassword === false &&
+            ', so the provider has to name it, unless you set a password first'}
+          . This ends all other sessions.
+        </p>
       </div>
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         <EmailField {...text('email')} label="New email" />
-        <PasswordField {...text('password')} label="Your password" />
+        <ConfirmField {...text('password')} label="Your password" />
         <div class="row">
           <Button kind="primary" type="submit" busy={form.busy}>
             Change the address
@@ -127,7 +133,7 @@ function DeleteDialog({
         undone.
       </p>
       <EmailField {...text('email')} label={`Type ${user.email} to confirm`} autoFocus />
-      <PasswordField {...text('password')} label="Your password" />
+      <ConfirmField {...text('password')} label="Your password" />
     </FormDialog>
   );
 }

@@ -7,6 +7,7 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
 import { callConsole, loadSession, session } from '../session.ts';
 import { DeleteSection, EmailForm, LeaveSection } from './account-forms.tsx';
+import { ConfirmFailure, ConfirmField } from './confirm-field.tsx';
 import { PasswordField } from './credential-fields.tsx';
 import { SessionsTable } from './sessions-table.tsx';
 
@@ -33,6 +34,7 @@ export function AccountPage(): JSX.Element {
         </dd>
       </dl>
       {account && acting && acting.id !== account.id && <LeaveSection user={account} account={acting} />}
+      <ConfirmFailure />
       <div class="forms">
         <PasswordForm />
         <EmailForm />
@@ -45,6 +47,7 @@ export function AccountPage(): JSX.Element {
 }
 
 function PasswordForm(): JSX.Element {
+  const verb = session.value?.account?.hasPassword === false ? 'Set a password' : 'Change the password';
   const { values, change, text } = useFields({ current: '', next: '' });
   const form = useForm(async (signal) => {
     await callConsole('/password', { method: 'POST', json: values, signal });
@@ -56,16 +59,16 @@ function PasswordForm(): JSX.Element {
   return (
     <section class="card narrow stack" aria-labelledby="change-password">
       <div>
-        <h2 id="change-password">Change the password</h2>
+        <h2 id="change-password">{verb}</h2>
         <p class="quiet">This ends all other sessions. Access tokens stay valid.</p>
       </div>
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <PasswordField label="Current password" {...text('current')} />
+        <ConfirmField label="Current password" {...text('current')} />
         <PasswordField label="New password" isNew {...text('next')} />
         <div class="row">
           <Button kind="primary" type="submit" busy={form.busy}>
-            Change the password
+            {verb}
           </Button>
         </div>
       </form>

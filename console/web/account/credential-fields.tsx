@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { TextField, type TextFieldProps } from '../parts/field.tsx';
 
-type FieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'autoFocus'> & { readonly label?: string };
+export type FieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'autoFocus'> & {
+  readonly label?: string;
+};
 
 export function EmailField(props: FieldProps): JSX.Element {
   return <TextField label="Email" type="email" required autoComplete="username" maxLength={254} {...props} />;
