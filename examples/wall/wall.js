@@ -24,6 +24,7 @@ async function attempt(work) {
     return await work();
   } catch (error) {
     $('[role=alert]').textContent = error.message;
+    endLogin(error);
   }
 }
 
@@ -40,17 +41,27 @@ function show(loggedIn) {
   void showStopped();
 }
 
+/** Shows the form for another login, if the error says that this one has ended, here or elsewhere. */
+function endLogin({ code }) {
+  if (code !== 'unauthorized') return;
+  delete localStorage.login;
+  show(null);
+}
+
 /** A login lasts while it is used, up to the 30 days of setup.js. */
 async function renew() {
   try {
     if (localStorage.login) localStorage.login = (await refresh(db, users)).token;
     show(await me(db, users));
   } catch (error) {
-    // the login has ended; otherwise the server is away, and the token may still be good
-    if (error.code === 'unauthorized') delete localStorage.login;
+    // otherwise the server is away, and the token may still be good
+    endLogin(error);
     show(null);
   }
 }
+
+// another tab logged in or out
+addEventListener('storage', ({ key }) => key === 'login' && attempt(async () => show(await me(db, users))));
 
 $('#login').onsubmit = (event) => {
   event.preventDefault();
@@ -194,11 +205,21 @@ function cardOf(post) {
   return make('figure', { id: post.id }, media, about);
 }
 
+async function follow() {
+  const began = localStorage.login;
+  try {
+    for await (const { records } of live(db, posts)) {
+      all = [...records.values()].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+      showPosts();
+    }
+  } catch (error) {
+    // the posts stay visible after the login
+    if (error.code !== 'unauthorized' || !began) throw error;
+    if (localStorage.login === began) endLogin(error);
+    await follow();
+  }
+}
+
 await renew();
 setInterval(renew, 3_600_000);
-await attempt(async () => {
-  for await (const { records } of live(db, posts)) {
-    all = [...records.values()].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
-    showPosts();
-  }
-});
+await attempt(follow);

@@ -1,7 +1,7 @@
 /** Members, sessions and the end of an account, as a person meets them; axe on each new page. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { makeToken, openConsole, person, register } from '../services/console-browser.ts';
+import { closeByEscape, makeToken, openConsole, person, register } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { seriousFindings } from '../services/records-browser.ts';
@@ -96,9 +96,9 @@ t.test(
         headers: {
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
-          structure: structureOf(project, 'orders', fieldsOf('item TEXT')),
+          structure: structureOf(project, 'orders', fieldsOf('item TEXT, sold BOOLEAN')),
         },
-        body: JSON.stringify([{ item: `teapot of ${project}` }]),
+        body: JSON.stringify([{ item: `teapot of ${project}`, sold: true }]),
       });
       t.equal(stored.status, 200, await stored.text());
     }
@@ -119,6 +119,16 @@ t.test(
     const labels = await buttonsOf(page, 'Orders');
     t.ok(labels.includes('Export'));
     for (const label of ['Import', 'Add a record']) t.notOk(labels.includes(label), label);
+    await page.getByText('teapot of shop').click();
+    const record = page.getByRole('dialog', { name: 'Record' });
+    await record.getByRole('button', { name: 'Close', exact: true }).last().waitFor();
+    t.equal(await record.getByRole('textbox').isEditable(), false, 'what can not be saved');
+    t.equal(await record.getByRole('textbox').inputValue(), 'teapot of shop');
+    t.equal(await record.getByRole('combobox').isEnabled(), false);
+    for (const name of ['Save', 'Delete', /^Clear/])
+      t.equal(await record.getByRole('button', { name }).count(), 0, String(name));
+    await check(t, page, 'record-of-a-member');
+    await closeByEscape(record);
     await page.getByRole('link', { name: 'Structure' }).click();
     await page.getByRole('table').getByText('item').first().waitFor();
     t.strictSame(await buttonsOf(page, 'Fields'), []);

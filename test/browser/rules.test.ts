@@ -64,6 +64,19 @@ t.test('rules are written, refused, saved, and tried as a user', async (t) => {
   await preview.click();
   await page.getByRole('alert').getByText('Several users have name=ada.').waitFor();
   t.strictSame(problems, []);
+  // an edit that was not saved is there after other pages
+  const stored = await rules.inputValue();
+  await rules.fill('{"find": true}');
+  await page.getByRole('link', { name: 'Records', exact: true }).click();
+  await page.getByRole('heading', { name: 'posts' }).waitFor();
+  await page.getByRole('link', { name: 'Rules' }).click();
+  t.equal(await rules.inputValue(), '{"find": true}');
+  await page.getByRole('button', { name: 'Discard the changes' }).click();
+  t.strictSame(JSON.parse(await rules.inputValue()), JSON.parse(stored));
+  await page.getByRole('link', { name: 'Records', exact: true }).click();
+  await page.getByRole('link', { name: 'Rules' }).click();
+  await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
+  t.match(await rules.inputValue(), /"\$user.id"/, 'as it was discarded');
   await page.reload();
   await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
   t.match(await rules.inputValue(), /"\$user.id"/, 'as it was saved');

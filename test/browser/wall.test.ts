@@ -177,6 +177,34 @@ t.test('a wall of two users', { timeout: 300_000 }, async (t) => {
     await eventuallyEqual(t, async () => (await fetch(address)).status, 404);
   });
 
+  await t.test('a login that ended elsewhere leads to the form for another one', async (t) => {
+    const { page } = ada;
+    const second = await page.context().newPage();
+    await second.goto(origin);
+    await second.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    await enter(second, 'ada', 'Log in');
+    await page.getByRole('button', { name: 'Log out' }).waitFor();
+    await second.close();
+    // on another device, as far as this browser knows
+    const login = await page.evaluate('localStorage.login');
+    const [token, db] = [JSON.stringify(login), `${origin}/config.js`];
+    await page.evaluate(`(async () => {
+      const { default: { server, token } } = await import(${JSON.stringify(db)});
+      const { connect, logout, space, text } = await import(server + '/_client_/sluice-client.js');
+      await logout(connect({ url: server, token, project: 'wall', user: ${token} }), space('users', { name: text() }));
+    })()`);
+    await cards(page).getByRole('button', { name: 'Delete' }).first().click();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    t.equal(await page.evaluate('localStorage.login'), undefined);
+    await enter(page, 'ada', 'Log in');
+    // its own posts are live again, also for the tab whose login ended
+    await bob.page.getByLabel('Add photos and videos').setInputFiles(pictures[0] as string);
+    await untilShown(page, pictures.length + 2);
+    await cards(bob.page).getByRole('button', { name: 'Delete' }).first().click();
+    await untilShown(page, pictures.length + 1);
+  });
+
   await t.test('a login lasts over a reload, and ends', async (t) => {
     await bob.page.reload();
     await bob.page.getByRole('button', { name: 'Log out' }).click();

@@ -40,6 +40,7 @@ export function FileRulesPage({ params: { project = '' } }: PageProps): JSX.Elem
       {loaded.data !== null && rules !== null && (
         <RulesEditor
           key={project}
+          of={project}
           {...{ rules, example }}
           first={loaded.data}
           hint="JSON with upload, read, list and delete: conditions, or true for all files. Empty: no rules, and publishable tokens can't reach files."

@@ -9,9 +9,12 @@ import { Icon } from '../parts/icon.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
+import { session } from '../session.ts';
 import type { Reach, StoredRules } from './rules-api.ts';
 
 interface RulesEditorProps {
+  /** What they are rules of. */
+  readonly of: string;
   readonly first: StoredRules;
   /** The stored rules. */
   readonly rules: StoredRules;
@@ -25,18 +28,30 @@ interface RulesEditorProps {
   readonly preview: (text: string) => ComponentChildren;
 }
 
+/** Rules that were written and not saved, by the account and what they are rules of: other pages don't lose them. */
+const drafts = new Map<string, string>();
+
 /** The field for rules, their warnings, and what they allow. */
 export function RulesEditor(props: RulesEditorProps): JSX.Element {
-  const { first, rules, hint, example, caption, save, onSaved, preview } = props;
-  const [text, setText] = useState(first.rules === null ? '' : JSON.stringify(first.rules, null, 2));
+  const { of, first, rules, hint, example, caption, save, onSaved, preview } = props;
+  const draft = `${session.value?.acting?.id} ${of}`;
+  const [stored, setStored] = useState(textOf(first));
+  const [text, setText] = useState(drafts.get(draft) ?? stored);
+  const write = (next: string): void => {
+    setText(next);
+    if (next === stored) drafts.delete(draft);
+    else drafts.set(draft, next);
+  };
   const form = useForm(async (signal) => {
     onSaved(await save(text.trim() === '' ? null : jsonOf(text, 'The rules'), signal));
+    setStored(text);
+    drafts.delete(draft);
     toast('Rules saved. They apply at once.');
   });
   return (
     <>
       <form class="stack" onSubmit={form.submit}>
-        <JsonField label="Rules" hint={hint} rows={14} value={text} onInput={setText} />
+        <JsonField label="Rules" hint={hint} rows={14} value={text} onInput={write} />
         <details>
           <summary>An example</summary>
           <CodeBlock code={JSON.stringify(example, null, 2)} label="Copy the example" />
@@ -46,6 +61,7 @@ export function RulesEditor(props: RulesEditorProps): JSX.Element {
           <Button kind="primary" type="submit" busy={form.busy}>
             Save the rules
           </Button>
+          {text !== stored && <Button onClick={() => write(stored)}>Discard the changes</Button>}
         </div>
       </form>
       {rules.warnings.length > 0 && (
@@ -69,6 +85,10 @@ export function RulesEditor(props: RulesEditorProps): JSX.Element {
       {preview(text)}
     </>
   );
+}
+
+function textOf({ rules }: StoredRules): string {
+  return rules === null ? '' : JSON.stringify(rules, null, 2);
 }
 
 function reachColumns({ stranger, user }: StoredRules): readonly Column<string>[] {

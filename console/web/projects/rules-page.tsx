@@ -42,6 +42,7 @@ export function RulesPage({ params: { project = '', space = '' } }: PageProps): 
       {loaded.data !== null && rules !== null && (
         <RulesEditor
           key={`${project}/${space}`}
+          of={`${project}/${space}`}
           {...{ rules, example }}
           first={loaded.data}
           hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: no rules, and publishable tokens can't reach this space."

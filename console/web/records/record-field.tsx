@@ -13,6 +13,8 @@ export interface RecordFieldProps {
   readonly field: Field;
   readonly index: number;
   readonly isNew: boolean;
+  /** It is shown to somebody who may not save it. */
+  readonly readOnly: boolean;
   readonly entry: FormEntry;
   readonly problem: string | undefined;
   readonly onChange: (entry: FormEntry) => void;
@@ -23,14 +25,15 @@ const largeText = 100_000;
 
 /** A field of the form, by type, which can be cleared to have no value. */
 export function RecordField(props: RecordFieldProps): JSX.Element {
-  const { project, field, index, isNew, entry, problem, onChange } = props;
+  const { project, field, index, isNew, readOnly, entry, problem, onChange } = props;
   const [unfolded, setUnfolded] = useState(false);
   // the focused button was removed
   useLayoutEffect(() => {
     if (unfolded) document.querySelector<HTMLElement>(`[data-field="${index}"]`)?.focus();
   }, [unfolded]);
   const large = entry.text.length > largeText && !unfolded;
-  const canClear = !entry.none && (!field.required || hasDefault(field));
+  const canClear = !readOnly && !entry.none && (!field.required || hasDefault(field));
+  const showAll = `${readOnly ? 'Show' : 'Edit'} all ${formatBytes(entry.text.length)}`;
   const label = (
     <>
       <strong>{field.name}</strong> <span class="badge">{field.type}</span>
@@ -60,16 +63,16 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
               class="button small"
               id={ids.id}
               data-field={index}
-              aria-label={`Edit all ${formatBytes(entry.text.length)} of ${field.name}`}
+              aria-label={`${showAll} of ${field.name}`}
               onClick={() => setUnfolded(true)}
             >
-              Edit all {formatBytes(entry.text.length)}
+              {showAll}
             </button>
           </div>
         ) : (
           <>
-            <Control field={field} entry={entry} common={common} onChange={onChange} />
-            {(field.type === 'FILE' || field.type === 'FILES') && (
+            <Control {...{ field, entry, common, readOnly, onChange }} />
+            {!readOnly && (field.type === 'FILE' || field.type === 'FILES') && (
               <FileUpload project={project} field={field} entry={entry} onChange={onChange} />
             )}
           </>
@@ -79,11 +82,11 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
   );
 }
 
-interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'onChange'> {
+interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'readOnly' | 'onChange'> {
   readonly common: ControlIds & { readonly 'data-field': number; readonly 'aria-required': boolean };
 }
 
-function Control({ field, entry, common, onChange }: ControlProps): JSX.Element {
+function Control({ field, entry, common, readOnly, onChange }: ControlProps): JSX.Element {
   const { control, inputMode } = typeEntry(field.type);
   const plainText = control === 'lines' && !field.hashed;
   const onInput = (event: Event): void => {
@@ -93,14 +96,14 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   };
   if (control === 'choice') {
     return (
-      <select {...common} value={entry.none ? '' : entry.text} onChange={onInput}>
+      <select {...common} disabled={readOnly} value={entry.none ? '' : entry.text} onChange={onInput}>
         <option value="">no value</option>
         <option value="true">true</option>
         <option value="false">false</option>
       </select>
     );
   }
-  const shown = { ...common, value: entry.text, onInput };
+  const shown = { ...common, readOnly, value: entry.text, onInput };
   if (field.hashed) return <input {...shown} type="password" autocomplete="new-password" />;
   if (control === 'date') return <input {...shown} type="date" />;
   if (control === 'line') {

@@ -93,6 +93,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
           field={field}
           index={index}
           isNew={record === null}
+          readOnly={!props.mayChange}
           entry={values.get(field.name) ?? { text: '', none: true }}
           problem={problems.get(field.name)}
           onChange={(entry) => set(field.name, entry)}
