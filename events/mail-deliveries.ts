@@ -1,4 +1,4 @@
-import type { MailPurpose, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
+import type { AdmitMail, MailPurpose, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { Delivery } from './delivery.ts';
 
 /** Takes the place of an address: all mails of an account that go by SMTP take turns as one target. */
@@ -16,10 +16,15 @@ export function headOf(
   return { deliveryId, event, project, space, recordIds, time: createdAt.toISOString() };
 }
 
-/** The query service makes the mails, but it opens after the events. Promises of an earlier process wait for it. */
+interface Maker {
+  readonly make: MakeMail;
+  readonly admit: AdmitMail;
+}
+
+/** The query service makes the mails and limits them, but it opens after the events. Promises of an earlier process wait for it. */
 export class MailMaker {
-  readonly #maker: Promise<MakeMail>;
-  #register: (make: MakeMail) => void = () => {};
+  readonly #maker: Promise<Maker>;
+  #register: (maker: Maker) => void = () => {};
 
   constructor() {
     this.#maker = new Promise((resolve) => {
@@ -27,14 +32,20 @@ export class MailMaker {
     });
   }
 
-  register(make: MakeMail): void {
-    this.#register(make);
+  register(maker: Maker): void {
+    this.#register(maker);
   }
 
   /** @param content of the delivery: a promise as JSON */
   async make(content: string, signal: AbortSignal): ReturnType<MakeMail> {
-    const make = await this.#maker;
+    const { make } = await this.#maker;
     return make(JSON.parse(content) as PromisedMail, signal);
+  }
+
+  /** Counts a mail that is sent again. Throws 429. @param content as for `make` */
+  async admit(content: string): Promise<void> {
+    const { admit } = await this.#maker;
+    await admit(JSON.parse(content) as PromisedMail);
   }
 }
 

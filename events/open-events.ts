@@ -32,7 +32,7 @@ export async function openEvents(
     publish: (event) => webhooks.publish(event),
     hasSmtp: webhooks.hasSmtp,
     promise: (mail) => webhooks.promise(mail),
-    makeMails: (make) => webhooks.makeMails(make),
+    makeMails: (make, admit) => webhooks.makeMails(make, admit),
     close: () => webhooks.close(),
   };
 }

@@ -8,14 +8,14 @@ import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { createSendBySmtp, type SmtpOptions } from '#kernel/mail/send-by-smtp.ts';
-import type { Mails, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
+import type { AdmitMail, Mails, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { type DeadAddress, DeadAddresses } from './dead-addresses.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
 import { type DeliveryScope, DeliveryTable } from './delivery-table.ts';
-import { headOf, MailMaker, mailEvent, smtpTarget } from './mail-deliveries.ts';
+import { headOf, isMail, MailMaker, mailEvent, smtpTarget } from './mail-deliveries.ts';
 
 /** Most records and characters of one delivery; a single record may be longer. */
 const mostRecords = 100;
@@ -101,8 +101,8 @@ export class Webhooks implements RecordEvents, Mails {
     if (made.length > 0) await this.#store(made);
   }
 
-  makeMails(make: MakeMail): void {
-    this.#mailMaker.register(make);
+  makeMails(make: MakeMail, admit: AdmitMail = async () => {}): void {
+    this.#mailMaker.register({ make, admit });
   }
 
   /** Stores a mail that a request promised. Throws a 503 if it can't be kept until it is sent. */
@@ -137,7 +137,7 @@ export class Webhooks implements RecordEvents, Mails {
     return this.#deadAddresses.switchOn(ownerId, url);
   }
 
-  /** Sends a delivery again, as if it were new, and switches its address on. Throws 404. */
+  /** Sends a delivery again, as if it were new, and switches its address on. Throws 404, and 429 for too many mails. */
   async sendAgain({ ownerId, spaces }: DeliveryScope, id: string, signal: AbortSignal): Promise<Delivery> {
     const found = await this.#table.find(ownerId, id, signal);
     if (found === null || spaces?.includes(found.space) === false)
@@ -146,9 +146,9 @@ export class Webhooks implements RecordEvents, Mails {
     if (found.state === 'split') throw notFound('Its records are sent one by one');
     const now = new Date();
     const isOld = now.getTime() - found.createdAt.getTime() > againFor;
-    if (isOld || (await this.#table.content(found)) === null) {
-      throw notFound('The content of this delivery is no longer kept');
-    }
+    const content = isOld ? null : await this.#table.content(found);
+    if (content === null) throw notFound('The content of this delivery is no longer kept');
+    if (isMail(found)) await this.#mailMaker.admit(content);
     const dead = await this.#deadAddresses.list(ownerId, signal);
     if (dead.some(({ url }) => url === found.url)) await this.switchOn(ownerId, found.url);
     const sender = this.#sender;

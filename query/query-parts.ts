@@ -14,7 +14,7 @@ import type { Config } from '#kernel/config/read-config.ts';
 import { createGuardedFetch } from '#kernel/http-client/guarded-fetch.ts';
 import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
-import type { Mails } from '#kernel/record-events/mail.ts';
+import type { AdmitMail, Mails } from '#kernel/record-events/mail.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ProcessServices } from '#process/lifecycle/service.ts';
@@ -384,9 +384,11 @@ function openSignUps(
 ): SignUps {
   const tokens = createMailTokens(createKeyedHash(keys, 'sluice mail token 1'), now);
   const users = new SignUpUsers({ candidates, tokens, throttle });
-  events.makeMails(createMakeMail({ spaces, users, tokens }));
   const keyOf = createKeyedHash(keys, 'sluice mail limits 1');
   const limits = new MailLimits({ redis, log, keyOf, perHour: config.mailsPerHour, now });
+  const admit: AdmitMail = ({ ownerId, spaceId, address }) =>
+    limits.admit({ ownerId, spaceId, address, sender: null });
+  events.makeMails(createMakeMail({ spaces, users, tokens }), admit);
   return new SignUps({ ...writing, spaces, store, users, limits, mails: events });
 }
 

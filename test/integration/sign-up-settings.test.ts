@@ -211,6 +211,34 @@ t.test('mails are limited by account, and another account is not held up', async
   t.match(await other.resetPassword({ email: 'many@example.com' }), sent);
 });
 
+t.test('mails that are sent again count, for the address and the account', async (t) => {
+  later(7200);
+  const owner = 'a third';
+  const third = await openSignUpApp(harness, { owner });
+  const [webhooks] = all.slice(-1);
+  const { signal } = new AbortController();
+  /** The newest mail of the account, once it is sent. */
+  const ended = async () => {
+    for (;;) {
+      const [first] = (await webhooks?.recent({ ownerId: owner }, 1, signal)) ?? [];
+      if (first !== undefined && first.state !== 'pending') return first;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const sendAgain = async (): Promise<unknown> => {
+    const { id } = await ended();
+    return webhooks?.sendAgain({ ownerId: owner }, id, signal).catch(({ code }) => code);
+  };
+  t.match(await third.resetPassword({ email: 'again@example.com' }), sent);
+  for (let i = 0; i < 2; i++) t.match(await sendAgain(), { state: 'pending' });
+  t.equal(await sendAgain(), 'rate_limited', 'three for an address');
+  t.match(await third.resetPassword({ email: 'again@example.com' }), limited);
+  const answers = [];
+  for (let i = 0; i < 57; i++) answers.push(await third.resetPassword({ email: `again-${i}@example.com` }));
+  t.equal(answers.filter(({ status }) => status === 202).length, 57);
+  t.equal(await sendAgain(), 'rate_limited', 'sixty for an account');
+});
+
 t.test('guesses of codes are throttled like logins, whether the address has a user or not', async (t) => {
   later(7200);
   await app.signUp({ email: 'guessed@example.com', password: 'x' });

@@ -29,11 +29,14 @@ export interface Mail {
 /** Makes a mail for an attempt to send it. A text is the reason why it is not sent at all. */
 export type MakeMail = (promised: PromisedMail, signal: AbortSignal) => Promise<Mail | string>;
 
+/** Counts a mail that is sent again. Throws 429. */
+export type AdmitMail = (promised: PromisedMail) => Promise<void>;
+
 export interface Mails {
   /** Whether mails can be sent without a webhook. */
   readonly hasSmtp: boolean;
   /** Resolves when the promise is durable: only then may it be acknowledged. */
   promise(mail: PromisedMail): Promise<void>;
-  /** Registers the maker of mails. Called once, before the first promise. */
-  makeMails(make: MakeMail): void;
+  /** Registers the maker of mails, and their limits. Called once, before the first promise. */
+  makeMails(make: MakeMail, admit: AdmitMail): void;
 }
