@@ -16,9 +16,13 @@ import { silentLog } from '../services/silent-log.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** The address of a server that takes connections and never answers. */
+/** The address of a server that takes one connection and never answers, and ends all others: nobody waits for those. */
 async function silentServer(t: Test): Promise<string> {
-  const server = createServer((socket) => socket.on('error', () => {}).resume());
+  let taken = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).resume();
+    if (taken++ > 0) socket.destroy();
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.teardown(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
