@@ -13,7 +13,8 @@ import { newFile } from '../services/new-file.ts';
 import { openQueryHarness, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { silentLog } from '../services/silent-log.ts';
 
-const harness = await openQueryHarness();
+// no other process has to hear of a space that is changed
+const harness = await openQueryHarness({ freshness: { heardAfter: 0 } });
 t.teardown(() => harness.close());
 const { db } = harness;
 const { signal } = new AbortController();
