@@ -14,6 +14,7 @@ const hasher = countingHasher();
 let failQueries = false;
 let queries = 0;
 const harness = await queryHarnessFor(t, {
+  freshness: { heardAfter: 0 },
   hasher,
   wrap: (db) => ({
     ...db,
