@@ -79,6 +79,9 @@ export function isTransient(error: unknown): boolean {
 export function isSame(one: RecordSpace, other: RecordSpace): boolean {
   if (one === other) return true;
   const { bound } = one;
-  if (one.id !== other.id || one.structure !== other.structure || one.missing !== other.missing) return false;
+  if (one.missing !== other.missing) return false;
+  // a space that nobody has made gets another id each time, and has nothing to show
+  const isUnmade = one.missing === true && one.catalogueId === other.catalogueId;
+  if (!isUnmade && (one.id !== other.id || one.structure !== other.structure)) return false;
   return JSON.stringify(bound?.find) === JSON.stringify(other.bound?.find);
 }

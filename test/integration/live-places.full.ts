@@ -1,4 +1,5 @@
 /** Where a stream goes on: clients that come back, and records that are to be read again. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { LiveClient, LiveRecord } from '../services/live-client.ts';
 import { equalsFind, liveProject, liveSpace } from '../services/live-spaces.ts';
@@ -140,6 +141,9 @@ t.test('a type that changes, a field that goes, and a space that is dropped', as
 t.test('a space that is made while it is watched', async (t) => {
   const space = spaceOf(t, 'unmade');
   const client = await space.watch();
+  t.strictSame(client.types(), ['snapshot', 'ready']);
+  // over some checks of whether the stream may go on
+  await sleep(1500);
   t.strictSame(client.types(), ['snapshot', 'ready']);
   await space.insert([{ n: 1 }]);
   await equalsFind(t, client, await space.find());
