@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createHasher } from '#auth/hasher.ts';
 import { OidcClients } from '#auth/oidc-clients.ts';
 import { openLoginThrottle } from '#auth/open-login-throttle.ts';
-import { SealedTexts } from '#auth/sealed-texts.ts';
-import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import { createSealedTexts } from '#auth/sealed-texts.ts';
+import { createStoredKeys } from '#auth/signing-keys.ts';
 import { openSingleUses } from '#auth/single-uses.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
 import type { Config } from '#kernel/config/read-config.ts';
@@ -83,7 +83,7 @@ function openOidc(
   const everywhere = new BlockList();
   everywhere.addSubnet('0.0.0.0', 0, 'ipv4');
   everywhere.addSubnet('::', 0, 'ipv6');
-  const sealed = new SealedTexts((purpose) => createKeyedHash(keys, purpose)(''));
+  const sealed = createSealedTexts(keys);
   const tls = config.tls !== undefined;
   const proofCookie = createHostCookie({ name: 'sluice_console_proof', lifetime: proofLifetime, tls });
   return new OidcLogin({

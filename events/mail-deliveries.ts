@@ -21,7 +21,10 @@ interface Maker {
   readonly admit: AdmitMail;
 }
 
-/** The query service makes the mails and limits them, but it opens after the events. Promises of an earlier process wait for it. */
+/**
+ * The query service makes the mails and limits them, but it opens after the events. Promises of an earlier process wait for
+ * it.
+ */
 export class MailMaker {
   readonly #maker: Promise<Maker>;
   #register: (maker: Maker) => void = () => {};

@@ -101,7 +101,7 @@ export class Webhooks implements RecordEvents, Mails {
     if (made.length > 0) await this.#store(made);
   }
 
-  makeMails(make: MakeMail, admit: AdmitMail = async () => {}): void {
+  makeMails(make: MakeMail, admit: AdmitMail): void {
     this.#mailMaker.register({ make, admit });
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { openLoginTokens } from '#auth/login-tokens.ts';
 import { createMailTokens } from '#auth/mail-tokens.ts';
 import { OidcClients } from '#auth/oidc-clients.ts';
-import { SealedTexts } from '#auth/sealed-texts.ts';
+import { createSealedTexts } from '#auth/sealed-texts.ts';
 import type { SharedLoginStates } from '#auth/shared-login-states.ts';
 import { createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
 import type { SingleUses } from '#auth/single-uses.ts';
@@ -275,7 +275,7 @@ function oidcParts(
   { catalogue, config, database, store, uses, baseUrl, now, log }: QueryEnvironment,
   keys: ReturnType<typeof createStoredKeys>,
 ) {
-  const sealed = new SealedTexts((purpose) => createKeyedHash(keys, purpose)(''));
+  const sealed = createSealedTexts(keys);
   const oidcSettings = new OidcSettingsTable({ db: store.db, database, sealed });
   const oidc = new OidcLogins({
     ...{ catalogue, settings: oidcSettings, sealed, uses, baseUrl, now, log },

@@ -1,8 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { KeyedHash } from './signing-keys.ts';
+import { createKeyedHash, type KeyedHash, type SigningKeys } from './signing-keys.ts';
 
 const algorithm = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
+
+/** What is sealed for a time. */
+export interface EndingValue {
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
 
 /** Texts that only our processes can read or make: addresses, cookies, stored secrets. */
 export class SealedTexts {
@@ -34,4 +40,24 @@ export class SealedTexts {
       return null;
     }
   }
+
+  sealValue(value: EndingValue, purpose: string): Promise<string> {
+    return this.seal(JSON.stringify(value), purpose);
+  }
+
+  /** Null: as `open`, or the value has ended. @param now milliseconds since 1970 */
+  async openValue<Value extends EndingValue>(
+    sealed: string,
+    purpose: string,
+    now: number,
+  ): Promise<Value | null> {
+    const text = await this.open(sealed, purpose);
+    const value = text === null ? null : (JSON.parse(text) as Value);
+    return value === null || value.until < now ? null : value;
+  }
+}
+
+/** Seals with a key for each purpose, from keys that all processes of a store share. */
+export function createSealedTexts(keys: Pick<SigningKeys, 'current'>): SealedTexts {
+  return new SealedTexts((purpose) => createKeyedHash(keys, purpose)(''));
 }

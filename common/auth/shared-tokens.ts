@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Invalidation, StreamPosition } from '#coordination/redis/invalidation.ts';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import { ifQuick, unlessAway } from '#coordination/redis/without-redis.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
+import { equalSecrets } from './equal-secrets.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** A cache of access tokens that all processes share. */
@@ -45,7 +45,7 @@ export function createSharedTokens(deps: {
     const text = value.slice(cut + 1);
     const signature = Buffer.from(value.slice(0, cut), 'base64url');
     const expected = await sign(hash, text);
-    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
+    if (!equalSecrets(signature, expected)) {
       log.warn('an access token in Redis has a wrong signature: it is not used');
       return null;
     }

@@ -10,8 +10,8 @@ import {
 } from './console-call.ts';
 
 /**
- * POST /_console_/api/email: another e-mail address, with the password if there is one. 202: a link was sent to it. 204: it is changed, all
- * sessions end, and this one gets a new cookie.
+ * POST /_console_/api/email: another e-mail address, with the password if there is one. 202: a link was sent to it. 204: it
+ * is changed, all sessions end, and this one gets a new cookie.
  */
 export const changeEmail: SessionHandler = async (call, deps) => {
   const { request, session } = call;

@@ -4,8 +4,8 @@ import { confirmUser } from './confirm-user.ts';
 import { emptyAnswer, originOf, type SessionHandler } from './console-call.ts';
 
 /**
- * POST /_console_/api/password: changes the password, or sets the first one. Ends all sessions of the account and their access tokens, and links that confirm another
- * address. The current session gets a new cookie.
+ * POST /_console_/api/password: changes the password, or sets the first one. Ends all sessions of the account and their
+ * access tokens, and links that confirm another address. The current session gets a new cookie.
  */
 export const changePassword: SessionHandler = async (call, deps) => {
   const { request, session, sender } = call;

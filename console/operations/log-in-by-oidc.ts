@@ -2,6 +2,7 @@ import { OidcFailure } from '#auth/oidc-clients.ts';
 import type { Account } from '#catalogue/users.ts';
 import { notFound } from '#kernel/errors/catalogue.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
+import type { LoginProofs } from '../sessions/login-proofs.ts';
 import type { OpenSession } from '../sessions/sessions.ts';
 import {
   type ConsoleCall,
@@ -48,7 +49,7 @@ export const finishOidc: ConsoleHandler = async (call, deps) => {
     const person = { email, name };
     return await (confirms === undefined
       ? beginSession(call, deps, person)
-      : proveUser(call, deps, person, confirms));
+      : proveUser(call, { users: deps.users, proofs: oidc.proofs }, person, confirms));
   } catch (error) {
     if (error instanceof OidcFailure) return redirectAnswer(`${path}?oidc=${error.problem}`);
     throw error;
@@ -71,14 +72,14 @@ async function beginSession(
 /** @param hash of the session that began the login */
 async function proveUser(
   { request, session }: ConsoleCall,
-  { users, oidc }: ConsoleDeps,
+  { users, proofs }: Pick<ConsoleDeps, 'users'> & { readonly proofs: LoginProofs },
   { email }: Person,
   hash: string,
 ): Promise<HttpResponse> {
   const account = await users.findByEmail(email, request.signal);
   const isUser = session !== null && session.session.hash === hash && session.account.id === account?.id;
-  if (!isUser || oidc === null) return redirectAnswer('/_console_/account?oidc=other_account');
-  const proof = await oidc.proofs.make(request, session);
+  if (!isUser) return redirectAnswer('/_console_/account?oidc=other_account');
+  const proof = await proofs.make(request, session);
   return redirectAnswer('/_console_/account?oidc=confirmed', { 'set-cookie': proof });
 }
 

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { equalSecrets } from '#auth/equal-secrets.ts';
 import { csrfRefused, wrongContentType } from '#kernel/errors/catalogue.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 
@@ -9,9 +10,7 @@ export function csrfTokenOf(cookie: string): string {
 
 /** Throws 403 unless the request carries the token of its session. */
 export function checkCsrfToken(request: HttpRequest, cookie: string): void {
-  const sent = Buffer.from(request.header('x-csrf-token') ?? '');
-  const expected = Buffer.from(csrfTokenOf(cookie));
-  if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
+  if (equalSecrets(request.header('x-csrf-token') ?? '', csrfTokenOf(cookie))) return;
   throw csrfRefused('The header X-CSRF-Token does not belong to this session');
 }
 

@@ -1,4 +1,4 @@
-import type { SealedTexts } from '#auth/sealed-texts.ts';
+import type { EndingValue, SealedTexts } from '#auth/sealed-texts.ts';
 import type { HostCookie } from '#server/http/host-cookie.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import type { OpenSession } from './sessions.ts';
@@ -7,10 +7,9 @@ import type { OpenSession } from './sessions.ts';
 export const proofLifetime = 300_000;
 const purpose = 'sluice console proof 1';
 
-interface Proof {
+interface Proof extends EndingValue {
   /** SHA-256 of the session's cookie. */
   readonly session: string;
-  readonly until: number;
 }
 
 interface LoginProofsDeps {
@@ -34,14 +33,12 @@ export class LoginProofs {
   async make(request: HttpRequest, { session }: Pick<OpenSession, 'session'>): Promise<string> {
     const { sealed, cookie, now } = this.#deps;
     const proof: Proof = { session: session.hash, until: now() + proofLifetime };
-    return cookie.set(request, await sealed.seal(JSON.stringify(proof), purpose));
+    return cookie.set(request, await sealed.sealValue(proof, purpose));
   }
 
   async has(request: HttpRequest, { session }: Pick<OpenSession, 'session'>): Promise<boolean> {
     const { sealed, cookie, now } = this.#deps;
-    const opened = await sealed.open(cookie.read(request) ?? '', purpose);
-    if (opened === null) return false;
-    const { session: hash, until } = JSON.parse(opened) as Proof;
-    return hash === session.hash && until >= now();
+    const proof = await sealed.openValue<Proof>(cookie.read(request) ?? '', purpose, now());
+    return proof?.session === session.hash;
   }
 }

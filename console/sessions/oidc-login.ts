@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto';
+import { equalSecrets } from '#auth/equal-secrets.ts';
 import { type OidcChecks, type OidcClaims, type OidcClients, OidcFailure } from '#auth/oidc-clients.ts';
-import type { SealedTexts } from '#auth/sealed-texts.ts';
+import type { EndingValue, SealedTexts } from '#auth/sealed-texts.ts';
 import type { SingleUses } from '#auth/single-uses.ts';
 import type { OidcConfig } from '#kernel/config/read-config.ts';
 import { unauthorized, unavailable } from '#kernel/errors/catalogue.ts';
@@ -23,8 +23,7 @@ const account = 'console';
 /** Most seconds since the user logged in at the provider, for a proof. */
 const freshFor = proofLifetime / 1000;
 
-interface Login extends OidcChecks {
-  readonly until: number;
+interface Login extends OidcChecks, EndingValue {
   /** The session whose user the login confirms, as its hash. Absent: it begins a session. */
   readonly confirms?: string;
 }
@@ -59,7 +58,10 @@ export class OidcLogin {
     return this.#parts.proofs;
   }
 
-  /** Where the browser logs in, and the cookie for it. @param confirms the session whose user it confirms; null: it begins one */
+  /**
+   * Where the browser logs in, and the cookie for it.
+   * @param confirms the session whose user it confirms; null: it begins one
+   */
   async begin(
     request: HttpRequest,
     confirms: Pick<OpenSession, 'session'> | null,
@@ -73,21 +75,19 @@ export class OidcLogin {
     });
     const until = now() + oidcLifetime;
     const login: Login = { ...begun.checks, until, ...(confirms && { confirms: confirms.session.hash }) };
-    const text = await sealed.seal(JSON.stringify(login), purpose);
+    const text = await sealed.sealValue(login, purpose);
     return { location: begun.address, cookie: cookie.set(request, text) };
   }
 
   /** The login that came back. Throws 401 unless this browser began it, and did not finish it. */
   async returned(request: HttpRequest): Promise<Login> {
     const { sealed, cookie, now, uses } = this.#parts;
-    const opened = await sealed.open(cookie.read(request) ?? '', purpose);
-    const login = opened === null ? null : (JSON.parse(opened) as Login);
+    const login = await sealed.openValue<Login>(cookie.read(request) ?? '', purpose, now());
     const states = request.query.filter(([name]) => name === 'state');
     const isOurs =
       login !== null &&
-      login.until >= now() &&
       states.length === 1 &&
-      isEqual(states[0]?.[1] ?? '', login.state) &&
+      equalSecrets(states[0]?.[1] ?? '', login.state) &&
       (await uses.take(login.state, oidcLifetime));
     if (!isOurs) throw unauthorized('This browser did not begin the login, or began it too long ago');
     return login;
@@ -112,9 +112,4 @@ export class OidcLogin {
   #callback(): string {
     return this.#parts.baseUrl() + oidcCallback;
   }
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 }

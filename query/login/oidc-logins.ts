@@ -1,7 +1,8 @@
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { equalSecrets } from '#auth/equal-secrets.ts';
 import type { OidcChecks, OidcClients } from '#auth/oidc-clients.ts';
 import { OidcFailure } from '#auth/oidc-clients.ts';
-import type { SealedTexts } from '#auth/sealed-texts.ts';
+import type { EndingValue, SealedTexts } from '#auth/sealed-texts.ts';
 import type { SingleUses } from '#auth/single-uses.ts';
 import { invalidBody, notAllowed, unauthorized, unavailable } from '#kernel/errors/catalogue.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -109,10 +110,10 @@ export class OidcLogins {
     const expiresAt = new Date(now() + lifetimes.start);
     const start: Start = {
       address: begun.address,
-      login: await sealed.seal(JSON.stringify(login), purposes.login),
+      login: await sealed.sealValue(login, purposes.login),
       until: expiresAt.getTime(),
     };
-    const key = await sealed.seal(JSON.stringify(start), purposes.start);
+    const key = await sealed.sealValue(start, purposes.start);
     if (start.login.length > longestSealed || key.length > 2 * longestSealed)
       throw invalidBody('The addresses of the login are too long');
     return { url: `${this.#parts.baseUrl()}${startPath}?key=${key}`, expiresAt };
@@ -132,7 +133,7 @@ export class OidcLogins {
     const login = await this.#opened<Login>(cookie.read(request) ?? '', 'login');
     const state = request.query.filter(([name]) => name === 'state');
     // the cookie is the browser's: another one's login ends here
-    if (login === null || state.length !== 1 || !isEqual(state[0]?.[1] ?? '', login.state))
+    if (login === null || state.length !== 1 || !equalSecrets(state[0]?.[1] ?? '', login.state))
       throw unauthorized('This browser did not begin the login, or began it too long ago: begin it again');
     if (!(await uses.take(login.state, lifetimes.login)))
       throw unauthorized('The login was finished before: begin it again');
@@ -155,7 +156,7 @@ export class OidcLogins {
       throw invalidBody('The body should have code, of the address, and verifier, of the page');
     const code = await this.#opened<OidcCode>(sealed, 'code');
     const isOurs = code !== null && code.ownerId === ownerId && code.projectSlug === projectSlug;
-    if (!isOurs || !isEqual(sha256(verifier), code.challenge)) throw badCode();
+    if (!isOurs || !equalSecrets(sha256(verifier), code.challenge)) throw badCode();
     return code;
   }
 
@@ -181,7 +182,7 @@ export class OidcLogins {
     const { projectSlug, slug } = entry.structure;
     const until = now() + lifetimes.code;
     const code: OidcCode = { id: randomUUID(), spaceId, ownerId, projectSlug, slug, challenge, value, until };
-    return sealed.seal(JSON.stringify(code), purposes.code);
+    return sealed.sealValue(code, purposes.code);
   }
 
   async #settingsOf(spaceId: string, signal: AbortSignal) {
@@ -194,15 +195,13 @@ export class OidcLogins {
     return this.#parts.baseUrl() + callbackPath;
   }
 
-  async #opened<Sealed extends { readonly until: number }>(
+  async #opened<Sealed extends EndingValue>(
     text: string,
     purpose: keyof typeof purposes,
   ): Promise<Sealed | null> {
     if (text.length > 2 * longestSealed) return null;
-    const opened = await this.#parts.sealed.open(text, purposes[purpose]);
-    if (opened === null) return null;
-    const value = JSON.parse(opened) as Sealed;
-    return value.until < this.#parts.now() ? null : value;
+    const { sealed, now } = this.#parts;
+    return sealed.openValue<Sealed>(text, purposes[purpose], now());
   }
 }
 
@@ -233,9 +232,4 @@ function badCode(): Error {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 }

@@ -38,7 +38,10 @@ async function post(browser: CookieBrowser, path: string, body: object, at = slu
   return { status: response.status, code: text === '' ? '' : JSON.parse(text).code };
 }
 
-/** As a person whom the provider does not know yet: it asks before another person logs in. @param path where it begins @returns where the dashboard sends the browser */
+/**
+ * As a person whom the provider does not know yet: it asks before another person logs in.
+ * @param path where it begins @returns where the dashboard sends the browser
+ */
 async function comeBack(browser: CookieBrowser, path: '/oidc/start' | '/oidc/confirm') {
   browser.forget(provider.issuer);
   const callback = await browser.follow(api(sluice, path), api(sluice, '/oidc/callback'));

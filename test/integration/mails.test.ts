@@ -19,6 +19,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 
 const mail: Mail = { to: 'ada@example.com', subject: 'Hello', text: 'Text', link: null, code: 'K7QM-4XWP' };
+const unlimited = async (): Promise<void> => {};
 const attempt = { ...mail, id: 'the-delivery', account: 'owner' };
 
 /** Of an account of the test. */
@@ -157,7 +158,7 @@ t.test('a promised mail is retried after 4xx, and ends at 5xx', async (t) => {
   const server = await startMailServer();
   t.teardown(() => server.close());
   const mails = openMails(t, { smtp: { url: server.url, from } });
-  mails.makeMails(async () => mail);
+  mails.makeMails(async () => mail, unlimited);
   server.replies.push(450, 421, 'ok');
   await mails.promise(promised('patient'));
   t.match(await stateOf(mails, 'patient', ended), {
@@ -175,7 +176,10 @@ t.test('a mail that has no user is not sent, and slows down no other', async (t)
   t.teardown(() => server.close());
   // of an address that was down, calls begin once in ten minutes
   const mails = openMails(t, { smtp: { url: server.url, from }, limits: { gap: 600_000, failures: 2 } });
-  mails.makeMails(async ({ address }) => (address.startsWith('no') ? 'no user has this address' : mail));
+  mails.makeMails(
+    async ({ address }) => (address.startsWith('no') ? 'no user has this address' : mail),
+    unlimited,
+  );
   for (const number of [1, 2, 3, 4])
     await mails.promise(promised('mixed', { address: `no-${number}@example.com` }));
   await mails.promise(promised('mixed'));
@@ -193,7 +197,7 @@ t.test('a promise survives its process, and holds nothing secret', async (t) => 
   const server = await startMailServer();
   t.teardown(() => server.close());
   const first = openMails(t, { smtp: { url: server.url, from } });
-  first.makeMails(async () => mail);
+  first.makeMails(async () => mail, unlimited);
   // as after kill -9: it sends nothing any more
   await first.close();
   await first.promise(promised('killed'));
@@ -204,7 +208,7 @@ t.test('a promise survives its process, and holds nothing secret', async (t) => 
   const second = openMails(t, { smtp: { url: server.url, from } });
   await second.start();
   t.equal(server.received.length, 0, 'it waits for the maker of mails');
-  second.makeMails(async () => mail);
+  second.makeMails(async () => mail, unlimited);
   await server.mail(0);
   t.match(await stateOf(second, 'killed', ended), { state: 'delivered' });
 });
@@ -215,7 +219,7 @@ t.test('of two processes, the one that promised a mail sends it, once', async (t
   const shared = { singleWriter: false, smtp: { url: server.url, from } };
   const both = [openMails(t, shared), openMails(t, shared)];
   for (const one of both) {
-    one.makeMails(async ({ address }) => ({ ...mail, to: address }));
+    one.makeMails(async ({ address }) => ({ ...mail, to: address }), unlimited);
     await one.start();
   }
   const addresses = Array.from({ length: 20 }, (_, index) => `user-${index}@example.com`);
@@ -232,7 +236,7 @@ t.test('mails to one address come in the order of their requests', async (t) => 
   t.teardown(() => server.close());
   const mails = openMails(t, { smtp: { url: server.url, from } });
   let made = 0;
-  mails.makeMails(async () => ({ ...mail, subject: `Mail ${made++}` }));
+  mails.makeMails(async () => ({ ...mail, subject: `Mail ${made++}` }), unlimited);
   server.replies.push(450);
   for (let i = 0; i < 3; i++) await mails.promise(promised('ordered'));
   await server.mail(2);
@@ -249,7 +253,7 @@ t.test('a webhook gets the mail, signed, and made anew for each attempt', async 
   const mails = openMails(t, {});
   t.notOk(mails.hasSmtp);
   let made = 0;
-  mails.makeMails(async () => ({ ...mail, code: `${made++}` }));
+  mails.makeMails(async () => ({ ...mail, code: `${made++}` }), unlimited);
   receiver.answers.push(500);
   await mails.promise(promised('hooked', { webhook: `${receiver.url}/mails` }));
   await receiver.count(2);
@@ -267,7 +271,7 @@ t.test('a webhook gets the mail, signed, and made anew for each attempt', async 
     ...{ ...mail, code: '1' },
   });
   const guarded = openMails(t, { allowed: undefined });
-  guarded.makeMails(async () => mail);
+  guarded.makeMails(async () => mail, unlimited);
   await guarded.promise(promised('guarded', { webhook: `${receiver.url}/mails` }));
   const { problem } = await stateOf(guarded, 'guarded', ({ attempts }) => attempts > 0);
   t.match(problem, /private network/);
