@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import type { DirectStore } from './direct-store.ts';
 
 /**
  * Storage of files. Implementations: the file system store (embedded default) and S3.
@@ -127,6 +128,8 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
+  /** Addresses with which others reach the store directly, for some minutes. Absent: the store has none. */
+  readonly direct?: DirectStore;
   /** Removes the object. Also resolves if there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Removes objects in as few requests as possible. Returns the keys of objects that may still exist. */

@@ -4,6 +4,7 @@ import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
 import { isStatus, withStorageErrors } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
+import type { Presign } from './s3-presigner.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
 import type { PartSender } from './s3-send-part.ts';
 
@@ -16,6 +17,8 @@ export interface S3Context {
   readonly reader: S3Client;
   readonly address: S3Address;
   readonly sendPart: PartSender;
+  /** Signs requests that clients send to the bucket's public address. */
+  readonly presign: Presign;
   readonly timing: S3Timing;
   /** Whether the server accepts x-amz-checksum-*: true until it refuses. */
   readonly checksums: { on: boolean };

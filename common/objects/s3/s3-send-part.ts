@@ -6,10 +6,11 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 import { traceHeaders } from '#kernel/telemetry/active-span.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import type { Part } from '../object-store.ts';
-import { escapeUri, type S3Address } from './s3-address.ts';
+import { queryText, type S3Address } from './s3-address.ts';
+import { credentialsOf } from './s3-credentials.ts';
 import { S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
-import { createS3Signer, type S3Credentials } from './s3-signer.ts';
+import { createS3Signer } from './s3-signer.ts';
 
 /** PutObject or UploadPart: the two requests with large bodies. */
 export interface PartRequest {
@@ -39,19 +40,13 @@ export function createPartSender(args: {
   const { config } = client;
   const { base } = address;
   const sign = createS3Signer(address.signingRegion);
-  /** Credentials that do not expire are only fetched once. */
-  let lasting: S3Credentials | null = null;
-  /** The credentials may take a while. */
-  const credentialsUntil = async ({ signal }: Attempt): Promise<S3Credentials> => {
-    const credentials = await untilAborted(config.credentials(), signal);
-    if (credentials.expiration === undefined) lasting = credentials;
-    return credentials;
-  };
+  const credentialsNow = credentialsOf(config);
 
   return async ({ key, query, headers, part }, attempt) => {
     const path = address.path(key);
     const queryPart = queryText(query);
-    const credentials = lasting ?? (await credentialsUntil(attempt));
+    let credentials = credentialsNow();
+    if (credentials instanceof Promise) credentials = await untilAborted(credentials, attempt.signal);
     const signed = sign(
       {
         method: 'PUT',
@@ -110,14 +105,6 @@ function headText(target: string, headers: Readonly<Record<string, string>>): st
     head += `${name}: ${value}\r\n`;
   }
   return `${head}\r\n`;
-}
-
-/** Sorted by name, as it is signed. */
-function queryText(query: Readonly<Record<string, string>>): string {
-  return Object.keys(query)
-    .sort()
-    .map((name) => `${escapeUri(name)}=${escapeUri(query[name] as string)}`)
-    .join('&');
 }
 
 /**

@@ -9,9 +9,11 @@ import { s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import type { S3Context } from './s3-context.ts';
+import { createS3DirectStore } from './s3-direct-store.ts';
 import { withStorageErrors } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
+import { createS3Presigner } from './s3-presigner.ts';
 import { readObject } from './s3-read.ts';
 import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
 import { createPartSender, observedParts } from './s3-send-part.ts';
@@ -67,6 +69,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       assertObjectKey(key);
       return readObject(context, key, range, signal);
     },
+    direct: createS3DirectStore(context),
     async delete(key, signal) {
       assertObjectKey(key);
       await deleteObject(context, key, signal);
@@ -116,11 +119,25 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
     idleLimit,
     maxAnswer,
   });
+  const publicPlace = { ...options, endpoint: options.publicEndpoint ?? options.endpoint };
+  const publicAddress = s3Address(client.config, publicPlace);
+  const presign = createS3Presigner({ client, address: publicAddress, timing });
   const cleanups = new Cleanups();
   const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
   const checksums = { on: true };
   return {
-    context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
+    context: {
+      bucket,
+      client,
+      reader: reading.client,
+      address,
+      sendPart,
+      presign,
+      timing,
+      checksums,
+      cleanups,
+      log,
+    },
     /** Waits a little for running cleanups. */
     async close() {
       const left = await cleanups.settled(closePatience);

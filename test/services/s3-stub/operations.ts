@@ -124,10 +124,14 @@ export const operations = {
   GetObject: {
     method: 'GET',
     of: 'object',
-    run({ key, headers: asked }, { bucket }) {
+    run({ key, query, headers: asked }, { bucket }) {
       const { blob, ...object } = bucket.object(key);
       const { size } = blob;
       const headers = objectHeaders(asked, object, asked.range === undefined);
+      for (const name of keptHeaders) {
+        const wanted = query.get(`response-${name}`);
+        if (wanted !== null) headers[name] = wanted;
+      }
       if (asked.range === undefined) return { status: 200, headers, blob: { blob, start: 0, end: size } };
       // RFC 9110 section 14.2
       const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(asked.range) ?? [];

@@ -2,6 +2,7 @@
 const statusOf = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
+  AuthorizationQueryParametersError: 400,
   BadDigest: 400,
   EntityTooSmall: 400,
   InternalError: 500,
