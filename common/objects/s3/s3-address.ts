@@ -64,3 +64,11 @@ export function escapeUri(text: string): string {
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
+
+/** A query, sorted by name as it is signed; without the question mark. */
+export function queryText(query: Readonly<Record<string, string>>): string {
+  return Object.keys(query)
+    .sort()
+    .map((name) => `${escapeUri(name)}=${escapeUri(query[name] as string)}`)
+    .join('&');
+}
