@@ -13,6 +13,8 @@ import { UsedFiles } from './access/used-files.ts';
 import type { CloudFile } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
+import { DirectDownloads } from './download/direct-downloads.ts';
+import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
@@ -22,7 +24,7 @@ import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/l
 import { UploadLinks } from './links/upload-links.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
-import { openStores } from './open-stores.ts';
+import { type GatewayStores, openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import {
@@ -113,6 +115,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       keys: new UploadKeys({ cloudFiles, locks }),
       downloads,
       smallFiles,
+      direct: openDirect(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
       quota,
       used,
@@ -164,6 +167,16 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
     },
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
   };
+}
+
+/** null: this gateway sends all files itself. */
+function openDirect(
+  { downloads }: Pick<Config, 'downloads'>,
+  { store, smallFiles }: Pick<GatewayStores, 'store' | 'smallFiles'>,
+): DirectDownloads | null {
+  const { direct } = store;
+  if (downloads !== 'redirect' || direct === undefined) return null;
+  return new DirectDownloads({ store, direct, above: smallFiles.isOn ? smallFileBytes : 0 });
 }
 
 /** The limits that uploads and downloads share, with their metrics. */

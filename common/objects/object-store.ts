@@ -25,7 +25,10 @@ export interface ObjectDescription {
   readonly replaces?: true;
 }
 
-export interface StoredObject extends ObjectInfo, ObjectDescription {}
+export interface StoredObject extends ObjectInfo, ObjectDescription {
+  /** The entity tag that readers get from the store directly, with its quotes. Absent: there are none. */
+  readonly etag?: string | undefined;
+}
 
 /** Consecutive bytes of an object, as chunks. */
 export interface Part {

@@ -64,6 +64,7 @@ export function testGateway(
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    direct: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
     closed: noneClosed,

@@ -26,6 +26,7 @@ export async function headObject(
       lastModified: found.LastModified ?? new Date(0),
       contentType: callerType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
       metadata: callerMetadata(found.Metadata ?? {}),
+      etag: found.ETag,
     }
   );
 }

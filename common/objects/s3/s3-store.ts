@@ -5,7 +5,7 @@ import { unobserved } from '#kernel/telemetry/observe-call.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { Cleanups } from './cleanups.ts';
-import { s3Address } from './s3-address.ts';
+import { publicPlace, s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import type { S3Context } from './s3-context.ts';
@@ -119,9 +119,11 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
     idleLimit,
     maxAnswer,
   });
-  const publicPlace = { ...options, endpoint: options.publicEndpoint ?? options.endpoint };
-  const publicAddress = s3Address(client.config, publicPlace);
-  const presign = createS3Presigner({ client, address: publicAddress, timing });
+  const presign = createS3Presigner({
+    client,
+    address: s3Address(client.config, publicPlace(options)),
+    timing,
+  });
   const cleanups = new Cleanups();
   const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
   const checksums = { on: true };
