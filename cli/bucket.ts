@@ -79,7 +79,8 @@ try {
   // the client of S3 is only loaded where it is used
   const { checkBucket } = await import('#objects/s3/bucket-check/check-bucket.ts');
   const { bucketText, isFit } = await import('#objects/s3/bucket-check/bucket-text.ts');
-  const order = { fix, origins, deploymentId, staleAfter: config.janitorStaleAfter, redirects: false };
+  const redirects = config.downloads === 'redirect';
+  const order = { fix, origins, deploymentId, staleAfter: config.janitorStaleAfter, redirects };
   const report = await checkBucket(s3, { order, log, signal: stopped.signal });
   const fixCommand = commandLine('bucket', '--fix');
   process.stdout.write(`${bucketText(report, { fix, fixCommand })}\n`);
