@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { objectMetadata } from '#gateway/files/object-metadata.ts';
 import { type Config, readConfig } from '#kernel/config/read-config.ts';
 import { secretsOf } from '#kernel/config/secrets-of.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
@@ -80,7 +81,12 @@ try {
   const { checkBucket } = await import('#objects/s3/bucket-check/check-bucket.ts');
   const { bucketText, isFit } = await import('#objects/s3/bucket-check/bucket-text.ts');
   const redirects = config.downloads === 'redirect';
-  const order = { fix, origins, deploymentId, staleAfter: config.janitorStaleAfter, redirects };
+  const order = {
+    ...{ fix, origins, deploymentId, staleAfter: config.janitorStaleAfter, redirects },
+    metadata: Object.keys(
+      objectMetadata({ id: '', originalName: '', ownerId: '', owner: '', projectSlug: '' }),
+    ),
+  };
   const report = await checkBucket(s3, { order, log, signal: stopped.signal });
   const fixCommand = commandLine('bucket', '--fix');
   process.stdout.write(`${bucketText(report, { fix, fixCommand })}\n`);

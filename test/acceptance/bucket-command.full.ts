@@ -18,7 +18,7 @@ t.test('says what is missing, ends with 1, and leaves nothing', async (t) => {
   t.equal(status, 1);
   t.match(stdout, `Bucket ${stub.bucket} at ${stub.endpoint}\n`);
   t.match(stdout, '! the preflight of a PUT is refused (501)');
-  t.match(stdout, /does not let this key set CORS \(501 NotImplemented\)/);
+  t.match(stdout, /has no requests for CORS \(501 NotImplemented\)/);
   t.match(stdout, /\{"CORSRules":\[\{.*"AllowedOrigins":\["https:\/\/app\.example\.com"\]/);
   t.match(stdout, /^address with another key +refused \(403 SignatureDoesNotMatch\) +addresses hold$/m);
   t.match(stdout, /^second PUT with If-None-Match: \* +accepted/m);

@@ -25,7 +25,14 @@ const deploymentId = randomUUID();
 
 const check = (fix: boolean) => {
   const origins = ['https://app.example.com', 'https://other.example.com'];
-  const order = { fix, origins, redirects: true, deploymentId, staleAfter: 24 * 3_600_000 };
+  const order = {
+    fix,
+    origins,
+    redirects: true,
+    metadata: ['owner'],
+    deploymentId,
+    staleAfter: 24 * 3_600_000,
+  };
   return checkBucket(place, { order, log: silentLog(), signal });
 };
 

@@ -7,7 +7,6 @@ import {
   lifecycleKind,
 } from '#objects/s3/bucket-check/abort-rule.ts';
 import { corsKind, corsXml, neededCors } from '#objects/s3/bucket-check/cors-rules.ts';
-import { crc32cText } from '#objects/s3/bucket-check/crc32c-text.ts';
 import { rulesOf, withOwnRules } from '#objects/s3/bucket-check/rule-document.ts';
 
 const day = 24 * 3_600_000;
@@ -85,8 +84,4 @@ t.test('a rule comes after the janitor', async (t) => {
   t.notOk(isTooEarly(abortDays(1000), 1000));
   t.ok(isTooEarly(1, day));
   t.notOk(isTooEarly(2, day));
-});
-
-t.test('CRC-32C of RFC 3720 appendix B.4', async (t) => {
-  t.equal(Buffer.from(crc32cText('\0'.repeat(32)), 'base64').toString('hex'), '8a9136aa');
 });

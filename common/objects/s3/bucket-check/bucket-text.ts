@@ -62,16 +62,19 @@ function corsLines({ pages, cors }: BucketReport): string[] {
   if (pages.every(({ problems }) => problems.length === 0)) return lines;
   if (cors.wasSet)
     lines.push('  The rules are set, but the store, or a proxy before it, does not follow them yet.');
-  if (cors.refusal !== null)
-    lines.push(
-      `  The store does not let this key set CORS (${cors.refusal}). Set it there, or with the key of an administrator:`,
-    );
+  if (cors.refusal !== null) lines.push(`  ${refusedText(cors.refusal)}`);
   else if (!cors.wasSet) lines.push('  It needs:');
   lines.push(`  ${JSON.stringify({ CORSRules: cors.needed })}`);
   return lines;
 }
 
-function abortLines({ abort }: BucketReport): string[] {
+function refusedText(refusal: string): string {
+  return refusal.startsWith('403')
+    ? `This key may not set CORS (${refusal}). Set it with the key of an administrator:`
+    : `The store has no requests for CORS (${refusal}). Set this in the settings of its server:`;
+}
+
+function abortLines({ abort, origin }: BucketReport): string[] {
   const { days, neededDays } = abort;
   const what = 'Rule that aborts incomplete uploads';
   if (days !== null && abort.tooEarly)
@@ -79,12 +82,13 @@ function abortLines({ abort }: BucketReport): string[] {
       `${what}: after ${days} days`,
       `  ! The server still serves them then: ${neededDays} days are enough.`,
     ];
-  if (days !== null)
-    return [
-      `${what}: after ${days} days${abort.wasSet ? ', set now' : ''}. Whether the store obeys it can’t be seen.`,
-    ];
-  if (abort.refusal !== null)
-    return [`${what}: not supported, or not for this key (${abort.refusal}). The janitor aborts them.`];
+  if (days !== null) {
+    const obeyed = /\.amazonaws\.com(?:\.cn)?$/.test(origin)
+      ? ''
+      : '. Whether the store obeys it can’t be seen';
+    return [`${what}: after ${days} days${abort.wasSet ? ', set now' : ''}${obeyed}.`];
+  }
+  if (abort.refusal !== null) return [`${what}: not possible (${abort.refusal}). The janitor aborts them.`];
   return [
     `${what}: none. The janitor aborts them, as long as a server runs; a rule of ${neededDays} days would, too.`,
   ];

@@ -7,7 +7,15 @@ import { type BucketRequests, openBucketRequests } from './bucket-requests.ts';
 import { type CorsRule, corsKind, corsXml, neededCors } from './cors-rules.ts';
 import { ProbeKeys } from './probe-keys.ts';
 import { type Probed, probeStore } from './probe-store.ts';
-import { type OwnRule, type RuleKind, readRules, withOwnRules, writeRules } from './rule-document.ts';
+import {
+  type OwnRule,
+  type RuleKind,
+  readRules,
+  rulesOf,
+  valuesOf,
+  withOwnRules,
+  writeRules,
+} from './rule-document.ts';
 import { type SeenCors, seeCors } from './seen-cors.ts';
 
 export interface BucketOrder {
@@ -17,6 +25,8 @@ export interface BucketOrder {
   readonly origins: readonly string[];
   /** Downloads are redirected to the bucket. */
   readonly redirects: boolean;
+  /** Names of metadata that the server lets clients send. */
+  readonly metadata: readonly string[];
   /** null: there is none yet. */
   readonly deploymentId: string | null;
   /** Milliseconds after which the janitor aborts an upload. */
@@ -85,13 +95,14 @@ export async function checkBucket(
 async function checkCors(
   requests: BucketRequests,
   keys: ProbeKeys,
-  { fix, origins, redirects, deploymentId }: BucketOrder,
+  { fix, origins, redirects, metadata, deploymentId }: BucketOrder,
   signal: AbortSignal,
 ): Promise<BucketReport['cors'] & { readonly pages: readonly SeenCors[] }> {
   const needed = neededCors({ name: ruleName(deploymentId), origins, redirects });
   const see = async (): Promise<SeenCors[]> => {
     const pages: SeenCors[] = [];
-    for (const origin of origins) pages.push(await seeCors(requests, keys, { origin, redirects }, signal));
+    for (const origin of origins)
+      pages.push(await seeCors(requests, keys, { origin, redirects, metadata }, signal));
     return pages;
   };
   let pages = await see();
@@ -122,15 +133,19 @@ async function checkAbortRule(
     const { text, refusal } = await readRules(requests, lifecycleKind, signal);
     const days = daysOfRules(text, prefix);
     const tooEarly = days !== null && isTooEarly(days, staleAfter);
-    return { days, tooEarly, neededDays, refusal };
+    return { text, found: { days, tooEarly, neededDays, refusal } };
   };
-  const before = await read();
-  if (!fix || deploymentId === null || before.days !== null || before.refusal !== null)
+  const { text, found: before } = await read();
+  const name = ruleName(deploymentId);
+  // of others, an early rule would stay in force beside ours
+  const isOurs = rulesOf(text ?? '', lifecycleKind).some((rule) => valuesOf(rule, 'ID').includes(name));
+  const isNeeded = before.days === null || (before.tooEarly && isOurs);
+  if (!fix || deploymentId === null || !isNeeded || before.refusal !== null)
     return { ...before, wasSet: false };
-  const rules = [abortXml({ name: ruleName(deploymentId), prefix, days: neededDays })];
+  const rules = [abortXml({ name, prefix, days: neededDays })];
   const refusal = await addRules(requests, { kind: lifecycleKind, rules, first: false }, signal);
   if (refusal !== null) return { ...before, wasSet: false, refusal };
-  return { ...(await read()), wasSet: true };
+  return { ...(await read()).found, wasSet: true };
 }
 
 /** Adds rules to those of others. @returns why that was refused; null: it was not */

@@ -6,7 +6,6 @@ import {
   refusalText,
   type SeenAnswer,
 } from './bucket-requests.ts';
-import { crc32cText } from './crc32c-text.ts';
 import type { ProbeKeys } from './probe-keys.ts';
 import { rulesOf, valuesOf } from './rule-document.ts';
 
@@ -46,8 +45,11 @@ export const behaviours = {
   completeOver: 'completion with If-None-Match: *',
 } as const;
 
-const body = 'sluice';
-const other = 'ecluse';
+/** The bytes that are sent, and their CRC-32C: the check value of that algorithm. */
+const body = '123456789';
+const crc32c = '4waSgw==';
+const wrongCrc32c = 'AAAAAA==';
+const wrongMd5 = md5Of('');
 const contentType = 'text/plain';
 const crcName = 'x-amz-checksum-crc32c';
 /** Seconds. */
@@ -149,10 +151,10 @@ async function probeObjects(probe: Probe): Promise<string | null> {
   probe.refused('omitted', await probe.put({ key: keys.next(), headers: typed, sent: {} }));
   const short = { 'content-length': `${body.length - 1}` };
   probe.refused('length', await probe.put({ key: keys.next(), headers: short }));
-  probe.refused('md5', await probe.put({ key: keys.next(), headers: { 'content-md5': md5Of(other) } }));
+  probe.refused('md5', await probe.put({ key: keys.next(), headers: { 'content-md5': wrongMd5 } }));
   const checked = keys.next();
-  const crc = await probe.put({ key: checked, headers: { [crcName]: crc32cText(body) } });
-  const wrong = { key: keys.next(), headers: { [crcName]: crc32cText(other) } };
+  const crc = await probe.put({ key: checked, headers: { [crcName]: crc32c } });
+  const wrong = { key: keys.next(), headers: { [crcName]: wrongCrc32c } };
   probe.refusedUnlike(crc, 'crc32c', await probe.put(wrong));
   probe.refused('overwrite', await probe.put({ key, headers: { 'if-none-match': '*' } }));
   probe.has('etag', stored.headers.etag === asMd5(body));
@@ -165,7 +167,7 @@ async function probeObjects(probe: Probe): Promise<string | null> {
     sent: mode,
     body: '',
   });
-  probe.has('whole', head.headers[crcName] === crc32cText(body));
+  probe.has('whole', head.headers[crcName] === crc32c);
   return null;
 }
 
@@ -175,12 +177,12 @@ async function probeParts(probe: Probe): Promise<void> {
   if (uploadId === null) return;
   const part = (number: number, headers: Put['headers'] = {}): Promise<SeenAnswer> =>
     probe.put({ key, query: { uploadId, partNumber: `${number}` }, headers });
-  const crc = { [crcName]: crc32cText(body) };
+  const crc = { [crcName]: crc32c };
   const sent = await part(1, { 'content-md5': md5Of(body), ...crc });
   // some refuse any checksum header, others a part without one
   const usual = isSuccess(sent) ? crc : {};
-  probe.refused('partMd5', await part(2, { 'content-md5': md5Of(other), ...usual }));
-  probe.refusedUnlike(sent, 'partCrc32c', await part(2, { [crcName]: crc32cText(other) }));
+  probe.refused('partMd5', await part(2, { 'content-md5': wrongMd5, ...usual }));
+  probe.refusedUnlike(sent, 'partCrc32c', await part(2, { [crcName]: wrongCrc32c }));
   probe.refused('partNumber', await part(10_001));
   const stored = isSuccess(sent) ? sent : await part(1, { 'content-md5': md5Of(body) });
   probe.has('partEtag', stored.headers.etag === asMd5(body));
@@ -189,7 +191,7 @@ async function probeParts(probe: Probe): Promise<void> {
   const listed = rulesOf(list.text, { rule: 'Part' }).find((one) =>
     valuesOf(one, 'PartNumber').includes('1'),
   );
-  probe.has('listed', valuesOf(listed ?? '', 'ChecksumCRC32C').includes(crc32cText(body)));
+  probe.has('listed', valuesOf(listed ?? '', 'ChecksumCRC32C').includes(crc32c));
   await probe.put({ key });
   await completeOver(probe, key, stored);
 }

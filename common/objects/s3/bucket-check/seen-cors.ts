@@ -8,10 +8,10 @@ export interface SeenCors {
   readonly problems: readonly string[];
 }
 
-/** All headers that a signed PUT of an object or a part may have, in the order of a browser's preflight. */
-const sentHeaders = [
-  ...['content-disposition', 'content-md5', 'content-type', 'if-none-match'],
-  ...['x-amz-checksum-crc32c', 'x-amz-meta-name'],
+/** Headers that a signed PUT of an object or a part may have, beside metadata. */
+const usualHeaders = [
+  ...['content-disposition', 'content-md5', 'content-type', 'if-none-match', 'x-amz-checksum-crc32c'],
+  'x-amz-meta-sluice-content-type',
 ];
 const contentType = 'text/plain';
 /** Seconds. */
@@ -24,19 +24,26 @@ const lifetime = 300;
 export async function seeCors(
   requests: BucketRequests,
   keys: ProbeKeys,
-  { origin, redirects }: { readonly origin: string; readonly redirects: boolean },
+  {
+    origin,
+    redirects,
+    metadata,
+  }: { readonly origin: string; readonly redirects: boolean; readonly metadata: readonly string[] },
   signal: AbortSignal,
 ): Promise<SeenCors> {
   const { presign, send } = requests;
   const key = keys.next();
   const headers = { 'content-type': contentType };
   const { url } = await presign({ method: 'PUT', key, query: {}, headers, lifetime }, signal);
+  // a browser names them in this order
+  const sentHeaders = [...usualHeaders, ...metadata.map((name) => `x-amz-meta-${name}`)].sort();
   const asked = {
     origin,
     'access-control-request-method': 'PUT',
     'access-control-request-headers': sentHeaders.join(','),
   };
-  const problems = preflightProblems(await send({ method: 'OPTIONS', url, headers: asked }, signal), origin);
+  const preflight = await send({ method: 'OPTIONS', url, headers: asked }, signal);
+  const problems = preflightProblems(preflight, origin, sentHeaders);
   const stored = await send({ method: 'PUT', url, headers: { ...headers, origin }, body: 'cors' }, signal);
   if (!isSuccess(stored)) problems.push(`the PUT is answered with ${stored.status}`);
   else if (!allows(stored, 'access-control-allow-origin', origin))
@@ -53,7 +60,7 @@ export async function seeCors(
   return { origin, problems };
 }
 
-function preflightProblems(answer: SeenAnswer, origin: string): string[] {
+function preflightProblems(answer: SeenAnswer, origin: string, sentHeaders: readonly string[]): string[] {
   if (!isSuccess(answer)) return [`the preflight of a PUT is refused (${answer.status})`];
   if (!allows(answer, 'access-control-allow-origin', origin))
     return ['the preflight of a PUT is answered without Access-Control-Allow-Origin'];
