@@ -137,9 +137,10 @@ async function checkAbortRule(
   };
   const { text, found: before } = await read();
   const name = ruleName(deploymentId);
-  // of others, an early rule would stay in force beside ours
-  const isOurs = rulesOf(text ?? '', lifecycleKind).some((rule) => valuesOf(rule, 'ID').includes(name));
-  const isNeeded = before.days === null || (before.tooEarly && isOurs);
+  // an early rule of others stays in force beside ours
+  const ours = rulesOf(text ?? '', lifecycleKind).filter((rule) => valuesOf(rule, 'ID').includes(name));
+  const ownDays = daysOfRules(ours.join(''), prefix);
+  const isNeeded = before.days === null || (ownDays !== null && isTooEarly(ownDays, staleAfter));
   if (!fix || deploymentId === null || !isNeeded || before.refusal !== null)
     return { ...before, wasSet: false };
   const rules = [abortXml({ name, prefix, days: neededDays })];
