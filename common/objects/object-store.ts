@@ -131,7 +131,9 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
-  /** Addresses with which others reach the store directly, for some minutes. Absent: the store has none. */
+  /** A small object as a whole; null: there is none. Rejects when it is larger. @param maxBytes its limit */
+  readWhole(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
+  /** Requests that others send to the store by themselves. Absent: only this process reaches the store. */
   readonly direct?: DirectStore;
   /** Removes the object. Also resolves if there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;

@@ -37,7 +37,7 @@ export interface DownloadDeps {
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
   /** null: no download leads to the bucket. */
-  readonly direct: DirectDownloads | null;
+  readonly redirects: DirectDownloads | null;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** Accounts whose files are gone, or about to be. */
   readonly closed: IsClosed;
@@ -154,7 +154,7 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
   if (file === null) throw fileNotFound();
   assertMayRead(deps, file, request, reader);
-  const direct = deps.direct?.covers(file) === true ? deps.direct : null;
+  const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
     if (redirect !== null) return redirect;

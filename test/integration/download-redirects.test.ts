@@ -42,7 +42,7 @@ async function serve(t: Test, options: Options = {}, change: Partial<CloudFile> 
       store,
       cloudFiles,
       smallFiles,
-      direct: new DirectDownloads({
+      redirects: new DirectDownloads({
         store,
         direct: store.direct as NonNullable<typeof store.direct>,
         above: smallFiles.isOn ? smallFileBytes : 0,

@@ -47,7 +47,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     store,
     downloads,
     smallFiles: noSmallFiles(),
-    direct: null,
+    redirects: null,
     links: { isGood: async () => false },
     closed: noneClosed,
     fileLinks: 'public',

@@ -69,7 +69,7 @@ function download(
     store: storeOf(bytes),
     downloads: plentyOfSlots(),
     smallFiles,
-    direct: null,
+    redirects: null,
     links,
     closed: noneClosed,
     fileLinks,

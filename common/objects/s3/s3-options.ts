@@ -15,6 +15,8 @@ export interface S3StoreOptions extends S3PublicPlace {
   /** Connections for parts, and as many for small requests; reading objects has its own. */
   readonly maxSockets?: number;
   readonly timing?: Partial<S3Timing>;
+  /** The deployment whose objects these are: what it can do is probed with keys of its own. Absent: it is not probed. */
+  readonly deploymentId?: string | undefined;
   /** Absent: calls are not measured. */
   readonly observe?: ObserveCall;
 }

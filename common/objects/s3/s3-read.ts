@@ -1,9 +1,11 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { AnswerTooLong } from '#kernel/http-client/answer-parser.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
-import { control, type S3Context } from './s3-context.ts';
+import { control, type S3Context, sendOrNull } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
+import type { S3Sender } from './s3-sender.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
 export async function* readObject(
@@ -41,6 +43,34 @@ export async function* readObject(
   if (bytes !== expected) {
     throw storageError('GetObject', key, new Error(`${bytes} bytes came instead of ${expected}`));
   }
+}
+
+/** Room for an error. Bytes. */
+const smallestAnswer = 64 * 1024;
+
+/** A small object in one request; null: there is none. Rejects when it is larger. */
+export async function readWholeObject(
+  context: S3Context,
+  key: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const tooLarge = () => new RangeError(`an object of more than ${maxBytes} bytes`);
+  const { timing } = context;
+  const send: S3Sender = (request, attempt) =>
+    context.send(request, attempt).catch((error: unknown) => {
+      // it would be retried
+      throw error instanceof AnswerTooLong ? tooLarge() : error;
+    });
+  const maxAnswer = Math.max(maxBytes, smallestAnswer);
+  const found = await sendOrNull(
+    { timing, send },
+    { operation: 'GetObject', method: 'GET', key, maxAnswer },
+    signal,
+  );
+  const bytes = found?.bytes ?? null;
+  if (bytes !== null && bytes.byteLength > maxBytes) throw storageError('GetObject', key, tooLarge());
+  return bytes;
 }
 
 /** The deadline only runs while we wait for the store: the reader may be slow. */

@@ -7,7 +7,7 @@ export interface S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** A request without its body, which isn't signed. */
+/** A request without its body. */
 export interface UnsignedRequest {
   readonly method: string;
   /** The path as sent, escaped. */
@@ -16,10 +16,12 @@ export interface UnsignedRequest {
   readonly query: string;
   /** Lower-case names; `host` among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** SHA-256 of the body in hex; absent: the body is signed as unhashed. */
+  readonly payload?: string;
 }
 
 /**
- * Signature Version 4 in headers, for requests with an unhashed payload
+ * Signature Version 4 in headers
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
  */
 export function createS3Signer(
@@ -28,12 +30,16 @@ export function createS3Signer(
   const signingKey = createSigningKeys(region);
 
   /** All headers to send. */
-  return ({ method, path, query, headers }, { accessKeyId, secretAccessKey, sessionToken }, now) => {
+  return (
+    { method, path, query, headers, payload = unsignedPayload },
+    { accessKeyId, secretAccessKey, sessionToken },
+    now,
+  ) => {
     const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
     const day = time.slice(0, 8);
     const signed: Record<string, string> = {
       ...headers,
-      'x-amz-content-sha256': unsignedPayload,
+      'x-amz-content-sha256': payload,
       'x-amz-date': time,
     };
     if (sessionToken !== undefined) signed['x-amz-security-token'] = sessionToken;
@@ -41,7 +47,7 @@ export function createS3Signer(
     let canonical = `${method}\n${path}\n${query}\n`;
     for (const name of names) canonical += `${name}:${canonicalValue(signed[name] as string)}\n`;
     const signedHeaders = names.join(';');
-    canonical += `\n${signedHeaders}\n${unsignedPayload}`;
+    canonical += `\n${signedHeaders}\n${payload}`;
     const scope = `${day}/${region}/s3/aws4_request`;
     const text = `${signatureAlgorithm}\n${time}\n${scope}\n${hash('sha256', canonical)}`;
     const signature = hmac(signingKey(secretAccessKey, day), text).toString('hex');
