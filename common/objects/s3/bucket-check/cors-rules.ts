@@ -13,8 +13,11 @@ export interface CorsRule {
   readonly MaxAgeSeconds: number;
 }
 
-/** Headers that a page needs to read, or that help it: the ETag of a part, and checksums to compare. */
-const exposed = ['ETag', 'x-amz-checksum-crc32c', 'x-amz-checksum-crc64nvme'];
+/** Headers that a page needs to read, or that help it: the ETag of a part, checksums to compare, ranges. */
+const exposed = [
+  ...['ETag', 'x-amz-checksum-crc32c', 'x-amz-checksum-crc64nvme'],
+  ...['Content-Range', 'Accept-Ranges'],
+];
 /** How long a browser may keep the answer to a preflight: one for all parts. Chromium keeps it for two hours at most. */
 const maxAge = 3600;
 
