@@ -15,7 +15,6 @@ import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { DirectUploads } from './direct/direct-uploads.ts';
 import { OwnDirectStore } from './direct/own-direct-store.ts';
-import { PlanStore } from './direct/plan-store.ts';
 import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
@@ -29,6 +28,7 @@ import { UploadLinks } from './links/upload-links.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
+import { PlanStore } from './plans/plan-store.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ObjectDescription } from './object-store.ts';
+import type { ObjectDescription } from './object-description.ts';
 
 /** A part that a client sends to the store by itself. */
 export interface PartToSend {

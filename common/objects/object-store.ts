@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { DirectStore } from './direct-store.ts';
+import type { ObjectDescription } from './object-description.ts';
 
 /**
  * Storage of files. Implementations: the file system store (embedded default) and S3.
@@ -12,17 +13,6 @@ export interface ObjectInfo {
   /** Bytes. */
   readonly size: number;
   readonly lastModified: Date;
-}
-
-export interface ObjectDescription {
-  /** Media type to store the object under. */
-  readonly contentType: string;
-  /** Small text values stored with the object: enough to restore its CloudFile row. */
-  readonly metadata: Readonly<Record<string, string>>;
-  /** Headers for readers who get the object from the store directly. Absent: `contentType`, and no disposition. */
-  readonly served?: { readonly contentType: string; readonly contentDisposition: string };
-  /** An object with this key may exist; a failed write leaves the old object or the new one. */
-  readonly replaces?: true;
 }
 
 export interface StoredObject extends ObjectInfo, ObjectDescription {

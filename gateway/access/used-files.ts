@@ -6,7 +6,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { Quota } from './storage-quota.ts';
 
 interface UsedFilesParts {

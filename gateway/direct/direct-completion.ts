@@ -16,9 +16,9 @@ import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { objectDescription } from '../files/object-description.ts';
-import { type DirectPlan, partCount, plannedParts, uploadOf } from './direct-plan.ts';
+import { type DirectPlan, partCount, plannedParts, uploadOf } from '../plans/direct-plan.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { SentPart } from './plan-request.ts';
-import type { PlanStore } from './plan-store.ts';
 
 export interface CompleteDeps {
   readonly store: Pick<ObjectStore, 'create' | 'read' | 'delete'>;

@@ -21,8 +21,6 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import type { UploadLinks } from '../links/upload-links.ts';
-import type { SharedLeases } from '../resumable/upload-leases.ts';
-import { type CompleteDeps, DirectCompletion } from './direct-completion.ts';
 import {
   addressLifetime,
   type DirectPlan,
@@ -33,7 +31,9 @@ import {
   plannedAtOf,
   plannedParts,
   uploadOf,
-} from './direct-plan.ts';
+} from '../plans/direct-plan.ts';
+import type { SharedLeases } from '../resumable/upload-leases.ts';
+import { type CompleteDeps, DirectCompletion } from './direct-completion.ts';
 import type { PlanRequest, SentPart } from './plan-request.ts';
 import { UploadTurns } from './upload-turns.ts';
 

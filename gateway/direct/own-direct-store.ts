@@ -11,7 +11,7 @@ import type {
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectInfo, ObjectStore, Part } from '#objects/object-store.ts';
 import type { TextSigner } from '../links/text-signer.ts';
-import { type PlanAddress, partKey, planKey, readPlanKey } from './direct-plan.ts';
+import { type PlanAddress, partKey, planKey, readPlanKey } from '../plans/direct-plan.ts';
 
 /** A part that an address of this gateway takes. */
 export interface AddressedPart extends PartToSend {

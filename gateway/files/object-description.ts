@@ -1,4 +1,4 @@
-import type { ObjectDescription } from '#objects/object-store.ts';
+import type { ObjectDescription } from '#objects/object-description.ts';
 import { storedHeaders } from './content-type-policy.ts';
 import type { FileDraft } from './file-draft.ts';
 import { objectMetadata } from './object-metadata.ts';

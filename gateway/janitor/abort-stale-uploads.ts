@@ -1,7 +1,7 @@
 import { readCheckKey, readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore, OpenUpload } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';

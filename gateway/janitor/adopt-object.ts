@@ -4,9 +4,9 @@ import { keyPrefixOf } from '../access/upload-keys.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
-import { isPlanned } from '../direct/direct-plan.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
 import { readObjectMetadata } from '../files/object-metadata.ts';
+import { isPlanned } from '../plans/direct-plan.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 
 export interface AdoptDeps {

@@ -2,8 +2,8 @@ import type { DirectStore } from '#objects/direct-store.ts';
 import { fileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
-import { lateBytes, type PlanObject, plansPrefix, readPlanKey, uploadOf } from '../direct/direct-plan.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
+import { lateBytes, type PlanObject, plansPrefix, readPlanKey, uploadOf } from '../plans/direct-plan.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface ExpirePlansDeps {

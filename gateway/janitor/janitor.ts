@@ -6,7 +6,7 @@ import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';
 import { expirePlans } from './expire-plans.ts';

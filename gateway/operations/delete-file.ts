@@ -9,9 +9,9 @@ import { curl } from '#server/openapi/curl.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { UsedFiles } from '../access/used-files.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
-import type { PlanStore } from '../direct/plan-store.ts';
 import { assertPreconditions, validatorsOf } from '../download/conditional.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DeleteFileDeps {

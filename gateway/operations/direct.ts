@@ -6,7 +6,6 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { addressLifetime, type DirectPlan, partCount } from '../direct/direct-plan.ts';
 import type { AddressedPart, DirectUploads, PlanReference } from '../direct/direct-uploads.ts';
 import {
   maxCompletionBytes,
@@ -17,6 +16,7 @@ import {
 } from '../direct/plan-request.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile } from '../files/file-draft.ts';
+import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
 
 export interface DirectDeps {
   readonly access: UploadAccess;

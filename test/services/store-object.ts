@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { ObjectDescription, ObjectStore, ObjectWriter, Part } from '#objects/object-store.ts';
+import type { ObjectDescription } from '#objects/object-description.ts';
+import type { ObjectStore, ObjectWriter, Part } from '#objects/object-store.ts';
 
 /** The bytes as a part, in chunks as an upload gathers them. The chunks share the memory of the bytes. */
 export function partOf(bytes: Uint8Array, chunkBytes = 64 * 1024): Part {

@@ -67,8 +67,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'access', 'download'],
-    ...['resumable', 'janitor', 'operations'],
+    ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans', 'access'],
+    ...['download', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { DurableDirectories } from '#kernel/durable-files/durable-directories.ts';
+import type { ObjectDescription } from '../object-description.ts';
 import { assertObjectKey } from '../object-key.ts';
-import type { ObjectDescription } from '../object-store.ts';
 
 /** The default description. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };

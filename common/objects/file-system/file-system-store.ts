@@ -4,8 +4,9 @@ import { type FileHandle, open, opendir, readFile, rm, stat, unlink, writeFile }
 import { dirname, join, resolve } from 'node:path';
 import { fileSystemPartBytes } from '#kernel/config/file-system-part.ts';
 import { DurableDirectories, syncDirectory } from '#kernel/durable-files/durable-directories.ts';
+import type { ObjectDescription } from '../object-description.ts';
 import { assertKeyPrefix } from '../object-key.ts';
-import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
+import type { ByteRange, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
 import { FileSystemLayout, undescribed } from './file-system-layout.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 

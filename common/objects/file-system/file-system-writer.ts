@@ -3,7 +3,8 @@ import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory } from '#kernel/durable-files/durable-directories.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
-import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
+import type { ObjectDescription } from '../object-description.ts';
+import type { Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { type FileSystemLayout, undescribed } from './file-system-layout.ts';
 
 /** IOV_MAX of Linux and macOS: the most buffers of one pwritev(2). */

@@ -1,8 +1,8 @@
 import { smallestPart } from '#kernel/config/s3-part-sizes.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import type { DirectStore, DirectUpload } from '../direct-store.ts';
+import type { ObjectDescription } from '../object-description.ts';
 import { assertObjectKey } from '../object-key.ts';
-import type { ObjectDescription } from '../object-store.ts';
 import { beginRequest, ofWholeCrc32c, uploadIdIn } from './s3-begin.ts';
 import { dropUpload, removeLeftovers } from './s3-cleanup.ts';
 import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';

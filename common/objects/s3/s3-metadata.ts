@@ -1,4 +1,4 @@
-import type { ObjectDescription } from '../object-store.ts';
+import type { ObjectDescription } from '../object-description.ts';
 
 /**
  * S3 sends metadata as headers, and servers treat non-ASCII text differently. Such values are encoded as in RFC 8187

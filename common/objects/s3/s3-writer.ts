@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { combineCrc32 } from '../crc32-combine.ts';
-import type {
-  ObjectDescription,
-  ObjectWriter,
-  Part,
-  ResumableWriter,
-  WrittenBytes,
-} from '../object-store.ts';
+import type { ObjectDescription } from '../object-description.ts';
+import type { ObjectWriter, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
 import { withStorageErrors } from './s3-failure.ts';
