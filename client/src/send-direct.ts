@@ -171,7 +171,7 @@ async function sendPart(
   }
   const { ok, status, headers: answered } = answer;
   // 412: an earlier request has stored it, and its answer was lost
-  if (ok || status === 412) return (ok && answered.get('etag')?.replaceAll('"', '')) || undefined;
+  if (ok || status === 412) return (ok && answered.get('etag')) || undefined;
   const [, reason] = /code"?[:>]"?(\w+)/i.exec(text) ?? [];
   throw new SluiceError({
     // of which the first begins anew, and the other gets a new address
@@ -188,7 +188,7 @@ function unanswered(service: string, target: string, isAllowed: boolean, cause: 
   const page = typeof location === 'object' ? location.origin : origin;
   const isBucket = !target.startsWith(`${service}/_f_/`) && cause instanceof TypeError;
   const isRefused = isBucket && page !== origin && !isAllowed;
-  const remedy = `: is it up, and do its CORS rules allow ${page}? \`npm run -s sluice -- bucket\` sets them`;
+  const remedy = `: is it up, and do its CORS rules allow ${page}? \`npm run -s sluice -- bucket --fix --origin ${page}\` sets them`;
   return new SluiceError({
     code: isRefused ? 'bucket_cors' : isBucket ? 'bucket_unreachable' : 'no_answer',
     status: 0,

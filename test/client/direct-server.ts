@@ -174,7 +174,7 @@ function complete(upload: Stored, body: string): Answer {
     all.some(([number], index) => number !== index + 1) ||
     parts.size !== Math.ceil(asked.size / partBytes) ||
     bytes.length !== asked.size ||
-    given.some(({ number, etag }) => parts.get(number)?.etag !== etag);
+    given.some(({ number, etag }) => parts.get(number)?.etag !== etag.replaceAll('"', ''));
   if (isWrong) return refuse(409, 'upload_conflict', { 'retry-after': '0' });
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   upload.file ??= { name: 'stored', originalName: asked.name, size: asked.size, sha256 };
