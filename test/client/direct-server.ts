@@ -132,8 +132,9 @@ const putPart =
 const serviceOf =
   (uploads: Map<string, Stored>, bucket: string, options: DirectServerOptions) =>
   ({ step, query, body }: DirectRequest, [, project, , id = '']: readonly string[]): Answer => {
+    const origin = options.origin === undefined ? bucket : options.origin;
     if (step === 'options')
-      return answer(200, { direct: { origin: options.origin === undefined ? bucket : options.origin } });
+      return answer(200, { direct: { origin } }, { 'cache-control': 'public, max-age=300' });
     const key = step === 'plan' ? `u${uploads.size + 1}` : id;
     if (step === 'plan') {
       const asked = JSON.parse(`${body}`);
