@@ -13,12 +13,16 @@ import { UsedFiles } from './access/used-files.ts';
 import type { CloudFile } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
+import { DirectUploads } from './direct/direct-uploads.ts';
+import { OwnDirectStore } from './direct/own-direct-store.ts';
+import { PlanStore } from './direct/plan-store.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { removeFiles } from './janitor/remove-files.ts';
 import { createFileLinks } from './links/file-links.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
+import { TextSigner } from './links/text-signer.ts';
 import { UploadLinks } from './links/upload-links.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
@@ -58,9 +62,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     await openStores(services);
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   const { memory, downloads } = openLimits(services, largestPart);
-  const quota = openQuota(config, { cloudFiles, states });
+  const expireAfter = config.janitorStaleAfter;
+  const plans = new PlanStore({ store: stores.states, deploymentId: deployment.id, expireAfter, log });
+  const quota = openQuota(config, { cloudFiles, unfinished: [states, plans] });
   const uses = new FileUses({ db, database });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota, log });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const { locks, leases, linkUses } = openCoordination(services);
   const keys = createStoredKeys({ db, database });
@@ -79,14 +85,40 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
     maxOpenUploads: config.maxOpenUploads,
-    expireAfter: config.janitorStaleAfter,
+    expireAfter,
     leases,
+  });
+  const addresses = fileAddresses({ config, baseUrl, objectUrl });
+  const uploadLinks = new UploadLinks({ keys, uses: linkUses, closed });
+  const signer = new TextSigner(keys, 'sluice part of an upload 1');
+  const ownDirect =
+    store.direct === undefined ? new OwnDirectStore({ store, signer, filesUrl: addresses.filesUrl }) : null;
+  const direct = new DirectUploads({
+    store,
+    direct: store.direct ?? (ownDirect as OwnDirectStore),
+    keepsParts: ownDirect !== null,
+    plans,
+    cloudFiles,
+    projects,
+    digests,
+    quota,
+    usage,
+    boundAs: fileSenders.boundAs,
+    uploadLinks,
+    deploymentId: deployment.id,
+    maxDirectBytes: config.maxDirectBytes,
+    maxOpenUploads: config.maxOpenUploads,
+    expireAfter,
+    leases,
+    log,
   });
   const janitor = new Janitor({
     store,
     cloudFiles,
     digests,
     resumable,
+    plans,
+    direct: store.direct ?? null,
     deployment,
     uploads,
     log,
@@ -117,11 +149,17 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       quota,
       used,
       resumable,
+      direct,
+      ownDirect,
+      plans,
+      maxDirectBytes: config.maxDirectBytes,
+      smallestPart: direct.smallestPart,
+      bucketOrigin: null,
       usage,
       fileLinks: config.fileLinks,
-      ...fileAddresses({ config, baseUrl, objectUrl }),
+      ...addresses,
       links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys, uses: linkUses, closed }),
+      uploadLinks,
       closed,
       uploads,
       log,
@@ -139,7 +177,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       if (!(await uploads.untilIdle(takeBackTimeout))) {
         log.warn({ uploads: uploads.open }, 'uploads under way are left to the janitor');
       }
-      await resumable.close(takeBackTimeout);
+      await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
       await janitor.close();
       await used.close();
       await digests.close();
@@ -198,10 +236,7 @@ function openCoordination({ config, redis, log }: ProcessServices): {
   return { locks: redisLocks(shared), leases: redisLeases(shared), linkUses: new RedisLinkUses(redis) };
 }
 
-function openQuota(
-  { storageQuota: limits }: Config,
-  stored: { readonly cloudFiles: CloudFiles; readonly states: StateStore },
-): Quota {
+function openQuota({ storageQuota: limits }: Config, stored: Parameters<typeof storageUse>[0]): Quota {
   if (limits.files === 0 && limits.bytes === 0) return noQuota;
   return new StorageQuota({ limits, use: storageUse(stored) });
 }

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import type { DirectStore } from './direct-store.ts';
 
 /**
  * Storage of files. Implementations: the file system store (embedded default) and S3.
@@ -127,6 +128,10 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
+  /** A small object as a whole; null: there is no object. Rejects when it is larger. @param maxBytes its limit */
+  readWhole(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
+  /** Absent: only this process reaches the store. */
+  readonly direct?: DirectStore | undefined;
   /** Removes the object. Also resolves if there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Removes objects in as few requests as possible. Returns the keys of objects that may still exist. */

@@ -3,6 +3,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { plansPrefix } from '../direct/direct-plan.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import type { StateStore } from '../resumable/state-store.ts';
 import { readUploadKey, uploadsPrefix } from '../resumable/upload-state.ts';
@@ -34,6 +35,7 @@ export function removeFiles(deps: RemoveFilesDeps): RemovePart {
     if (isLast) await abortUploads(store, ownerId, deploymentId, signal);
     await deleteBelow(store, `${deploymentId}/${ownerId}/`, signal);
     await deleteBelow(store, `${uploadsPrefix(deploymentId)}${ownerId}/`, signal);
+    await deleteBelow(store, `${plansPrefix(deploymentId)}${ownerId}/`, signal);
     await cloudFiles.removeOwner(ownerId, signal);
   };
 }

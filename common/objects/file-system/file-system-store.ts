@@ -50,6 +50,20 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     read(key, range, signal) {
       return readObject(layout.objectPath(key), range, signal);
     },
+    async readWhole(key, maxBytes, signal) {
+      signal.throwIfAborted();
+      const path = layout.objectPath(key);
+      const stats = await fileStats(path);
+      if (stats === null) return null;
+      if (stats.size > maxBytes) throw new Error(`${key} has ${stats.size} bytes: more than ${maxBytes}`);
+      try {
+        return await readFile(path, { signal });
+      } catch (error) {
+        // removed meanwhile
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
     async open(key, signal) {
       signal.throwIfAborted();
       return open(layout.objectPath(key), 'r');

@@ -4,6 +4,7 @@ import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
+import { headObject } from './s3-requests.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
 export async function* readObject(
@@ -69,4 +70,27 @@ async function* chunksOf(
     signal.removeEventListener('abort', stop);
     body.destroy();
   }
+}
+
+/** A small object; null: there is none. */
+export async function readWholeObject(
+  context: S3Context,
+  key: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of readObject(context, key, null, signal)) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw new Error(`${key} has more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if ((await headObject(context, key, signal)) === null) return null;
+    throw error;
+  }
+  return Buffer.concat(chunks);
 }

@@ -12,7 +12,7 @@ import type { S3Context } from './s3-context.ts';
 import { withStorageErrors } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
-import { readObject } from './s3-read.ts';
+import { readObject, readWholeObject } from './s3-read.ts';
 import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
 import { createPartSender, observedParts } from './s3-send-part.ts';
 import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
@@ -66,6 +66,10 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     read(key, range, signal) {
       assertObjectKey(key);
       return readObject(context, key, range, signal);
+    },
+    async readWhole(key, maxBytes, signal) {
+      assertObjectKey(key);
+      return readWholeObject(context, key, maxBytes, signal);
     },
     async delete(key, signal) {
       assertObjectKey(key);
