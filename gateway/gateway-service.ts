@@ -128,7 +128,10 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     lock: locks('janitor'),
   });
   const { removals } = services;
-  removals.add('files', removeFiles({ store, cloudFiles, states, resumable, deploymentId: deployment.id }));
+  removals.add(
+    'files',
+    removeFiles({ store, cloudFiles, states, resumable, plans, deploymentId: deployment.id }),
+  );
   const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
   const publicUrl = isPublic ? objectUrl : null;
   const storeCheck = new StoreCheck({ store: stores.states, deploymentId: deployment.id, publicUrl, log });
