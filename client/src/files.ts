@@ -132,6 +132,7 @@ export interface UploadLinkOptions extends Abortable {
 export interface UploadLink {
   readonly form: string;
   readonly resumable: string;
+  readonly direct: string;
   readonly put: string;
   /** ISO 8601. */
   readonly expiresAt: string;

@@ -44,7 +44,7 @@ export interface UploadOptions {
    */
   readonly direct?: boolean;
   /** Made by `uploadLink`; then the client needs no valid token. */
-  readonly link?: Pick<UploadLink, 'put' | 'resumable'>;
+  readonly link?: Pick<UploadLink, 'put' | 'resumable'> & Partial<UploadLink>;
 }
 
 export interface Upload extends UploadOptions {
@@ -61,7 +61,7 @@ export interface LargeUpload extends Upload {
 }
 
 /** Names that a PUT can't have: their paths mean something else, or nothing. */
-const reservedNames = /^(upload|upload-link|resumable|_delete_|\.*)$/;
+const reservedNames = /^(upload|upload-link|resumable|direct|options|_delete_|\.*)$/;
 /** Milliseconds for a part. On a slower connection, smaller parts are sent. */
 const timeout = 240_000;
 const smallestPart = 2 ** 18;
@@ -103,13 +103,13 @@ export async function upload(
 
 /** Chooses the way of an upload, which goes on by the way that it began. */
 async function isDirect(upload: LargeUpload): Promise<boolean> {
-  const { client, bytes, direct, signal } = upload;
+  const { client, bytes, direct, link, signal } = upload;
   const way = keepAddress(upload)?.split('/')[3];
   if (direct && bytes.size === undefined)
     throw new TypeError('The size of a stream is unknown: it is not sent directly');
   if (way && direct === undefined) return way === 'direct';
   if (way !== (direct ? 'direct' : 'resumable')) keepAddress(upload, null);
-  if (direct !== undefined || bytes.size === undefined) return !!direct;
+  if (direct !== undefined || bytes.size === undefined || (link && !link.direct)) return !!direct;
   const call = { method: 'GET', path: pathOfFile(client, 'options'), signal, repeatable: true };
   return (await send(client, call, json<Offer>)).direct.origin !== null;
 }
@@ -255,7 +255,7 @@ function base64(bytes: Uint8Array): string {
 
 /** The path that uploads begin at. */
 export function pathOfUpload({ client, link }: Upload, way: 'resumable' | 'direct'): string {
-  return link ? pathIn(link.resumable).replace('/resumable?', `/${way}?`) : pathOfFile(client, way);
+  return link ? pathIn(link[way] as string) : pathOfFile(client, way);
 }
 
 function pathIn(address: string): string {

@@ -294,13 +294,13 @@ t.test('an upload that is gone begins anew', async (t) => {
 
 t.test('by an upload link', async (t) => {
   const { heard, client, url } = await against(t);
-  const link = {
-    put: `${url}/_f_/shop/{name}?upload=sealed`,
-    resumable: `${url}/_f_/shop/resumable?upload=sealed`,
-  };
+  const [put, resumable, direct] = ['{name}', 'resumable', 'direct'].map(
+    (way) => `${url}/_f_/shop/${way}?upload=sealed`,
+  ) as [string, string, string];
+  const link = { put, resumable, direct };
   const cutOnce: typeof fetch = (input, init) =>
     init?.method === 'PUT' && heard.length === 1 ? Promise.reject(new TypeError('cut')) : fetch(input, init);
-  const file = await upload({ ...client, fetch: cutOnce }, bytes, { partBytes, link, direct: true });
+  const file = await upload({ ...client, fetch: cutOnce }, bytes, { partBytes, link });
   t.equal(file.sha256, sha256(bytes));
   const asked = heard.filter(({ step }) => step !== 'put').map(({ step, query }) => `${step} ${query}`);
   t.match(asked, [
