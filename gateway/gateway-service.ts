@@ -16,6 +16,8 @@ import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { DirectUploads } from './direct/direct-uploads.ts';
 import { OwnDirectStore } from './direct/own-direct-store.ts';
 import { PlanStore } from './direct/plan-store.ts';
+import { DirectDownloads } from './download/direct-downloads.ts';
+import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
@@ -26,7 +28,7 @@ import { TextSigner } from './links/text-signer.ts';
 import { UploadLinks } from './links/upload-links.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
-import { openStores } from './open-stores.ts';
+import { type GatewayStores, openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
 import {
@@ -148,6 +150,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       keys: new UploadKeys({ cloudFiles, locks }),
       downloads,
       smallFiles,
+      redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
       quota,
       used,
@@ -157,7 +160,10 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       plans,
       maxDirectBytes: config.maxDirectBytes,
       smallestPart: direct.smallestPart,
-      bucketOrigin: null,
+      bucketOrigin:
+        config.s3?.publicEndpoint === undefined || objectUrl === null
+          ? null
+          : new URL(objectUrl('file')).origin,
       usage,
       fileLinks: config.fileLinks,
       ...addresses,
@@ -205,6 +211,16 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
     },
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
   };
+}
+
+/** null: this gateway sends all files itself. */
+function openRedirects(
+  { downloads }: Pick<Config, 'downloads'>,
+  { store, smallFiles }: Pick<GatewayStores, 'store' | 'smallFiles'>,
+): DirectDownloads | null {
+  const { direct } = store;
+  if (downloads !== 'redirect' || direct === undefined) return null;
+  return new DirectDownloads({ store, direct, above: smallFiles.isOn ? smallFileBytes : 0 });
 }
 
 /** The limits that uploads and downloads share, with their metrics. */

@@ -23,7 +23,10 @@ export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
 
 export async function openStores(services: ProcessServices): Promise<GatewayStores> {
   const { config, log, db, database, metrics, invalidation, closed } = services;
-  const opened = await openObjectStore(config, log, countedCalls(metrics));
+  const opened = await openObjectStore(config, log, {
+    ...countedCalls(metrics),
+    deploymentId: services.deployment.id,
+  });
   // no other process reads the embedded engine, so none misses rows that are only in the log
   const singleWriter = config.clickhouse === undefined;
   const table = createCloudFiles({

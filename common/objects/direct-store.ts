@@ -6,7 +6,7 @@ export interface PartToSend {
   readonly number: number;
   /** Bytes. */
   readonly size: number;
-  /** MD5 in base64, which is then signed: the store refuses other bytes. */
+  /** MD5 in base64, which is then signed: most stores refuse other bytes. */
   readonly md5?: string | undefined;
   /** CRC-32C in base64, for uploads with checksums. */
   readonly crc32c?: string | undefined;
@@ -20,6 +20,7 @@ export interface SignedPut {
 
 /** A part as the store lists it. */
 export interface UploadedPart {
+  /** From 1. */
   readonly number: number;
   /** Bytes. */
   readonly size: number;
@@ -27,14 +28,14 @@ export interface UploadedPart {
   readonly etag: string;
 }
 
-/** An object as the store shows it. */
+/** An object as the store shows it. Checksums are those of the whole object, in base64, where the store has them. */
 export interface InspectedObject {
   /** Bytes. */
   readonly size: number;
   /** Without quotes. */
   readonly etag: string;
-  /** Of the whole object in base64, where the store has it. */
   readonly crc32c?: string | undefined;
+  readonly crc64nvme?: string | undefined;
 }
 
 /** What the store was seen to enforce. */
@@ -59,11 +60,25 @@ export interface DirectUpload {
   readonly checksums: boolean;
 }
 
-/** The part of a store that others reach by themselves, through addresses that we sign. */
+/** What a reader of an address gets beside the bytes. */
+export interface ReadAddressOptions {
+  readonly contentType: string;
+  readonly contentDisposition: string;
+  readonly cacheControl: string;
+  /** Seconds. Temporary credentials may end it earlier. */
+  readonly lifetime: number;
+}
+
+/**
+ * Addresses with which others reach objects without us, and what it takes to make objects of what they sent. Whoever has
+ * an address may use it until it expires. Every implementation passes test/integration/direct-store-contract.ts.
+ */
 export interface DirectStore {
-  /** Limits of parts, in bytes; the last part may be smaller. */
+  /** The least of a part, unless it is the last one. Bytes. */
   readonly smallestPart: number;
+  /** The most of a part, or of an object that is sent at once. Bytes. */
   readonly largestPart: number;
+  /** In one upload. */
   readonly mostParts: number;
   /** Probed when first asked, and remembered. A store that can't be probed now enforces nothing. */
   abilities(signal: AbortSignal): Promise<DirectAbilities>;
@@ -74,18 +89,31 @@ export interface DirectStore {
     options: { readonly checksums: boolean },
     signal: AbortSignal,
   ): Promise<string>;
-  /** @param lifetime seconds */
-  putAddress(upload: DirectUpload, part: PartToSend, lifetime: number): Promise<SignedPut>;
-  /** Each number once, in order; null: there is no such upload. */
+  /** An address for a PUT of the object, or of one part of it. Empty parts have none. @param lifetime seconds */
+  putAddress(
+    upload: DirectUpload,
+    part: PartToSend,
+    lifetime: number,
+    signal?: AbortSignal,
+  ): Promise<SignedPut>;
+  /** By number, each once; null: there is no such upload. */
   listParts(upload: DirectUpload, signal: AbortSignal): Promise<readonly UploadedPart[] | null>;
-  /** Makes the object of all these parts. False: there is no such upload, perhaps because it was completed before. */
+  /**
+   * Makes the object of these parts, which are all that `listParts` lists: some stores refuse a list that leaves one out.
+   * False: there is no such upload (any more), and `inspect` tells whether it was completed before.
+   */
   complete(
     upload: DirectUpload,
     parts: readonly (UploadedPart & Pick<PartToSend, 'crc32c'>)[],
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Drops a multipart upload. Also resolves if it is gone. */
+  /** Drops a multipart upload with its parts. Also resolves if it is gone. */
   abort(upload: DirectUpload, signal: AbortSignal): Promise<void>;
   /** Null: there is no object. */
   inspect(key: string, signal: AbortSignal): Promise<InspectedObject | null>;
+  /** An address for GET of an object, or ranges of it. It does not check that the object exists. */
+  readAddress(key: string, options: ReadAddressOptions, signal: AbortSignal): Promise<string>;
 }
+
+/** What it takes for uploads. */
+export type DirectUploadStore = Omit<DirectStore, 'readAddress'>;

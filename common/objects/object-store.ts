@@ -25,7 +25,10 @@ export interface ObjectDescription {
   readonly replaces?: true;
 }
 
-export interface StoredObject extends ObjectInfo, ObjectDescription {}
+export interface StoredObject extends ObjectInfo, ObjectDescription {
+  /** The entity tag that readers get from the store directly, with its quotes. Absent: there are none. */
+  readonly etag?: string | undefined;
+}
 
 /** Consecutive bytes of an object, as chunks. */
 export interface Part {
@@ -128,10 +131,10 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
-  /** A small object as a whole; null: there is no object. Rejects when it is larger. @param maxBytes its limit */
+  /** A small object as a whole; null: there is none. Rejects when it is larger. @param maxBytes its limit */
   readWhole(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
-  /** Absent: only this process reaches the store. */
-  readonly direct?: DirectStore | undefined;
+  /** Requests that others send to the store by themselves. Absent: only this process reaches the store. */
+  readonly direct?: DirectStore;
   /** Removes the object. Also resolves if there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Removes objects in as few requests as possible. Returns the keys of objects that may still exist. */

@@ -19,7 +19,11 @@ export interface OpenedObjectStore {
 export async function openObjectStore(
   config: Config,
   log: Log,
-  { observe, onRetry }: { observe?: ObserveCall; onRetry?: () => void } = {},
+  {
+    observe,
+    onRetry,
+    deploymentId,
+  }: { observe?: ObserveCall; onRetry?: () => void; deploymentId?: string } = {},
 ): Promise<OpenedObjectStore> {
   const { s3 } = config;
   if (s3 === undefined) {
@@ -36,6 +40,7 @@ export async function openObjectStore(
       maxSockets: writeSockets(config.uploadMemoryBytes),
       timing: { request: config.s3RequestTimeout, ...(onRetry && { onRetry }) },
       ...(observe && { observe }),
+      deploymentId,
       log,
     }),
     largestPart: largestPart(sizes),

@@ -4,7 +4,12 @@ import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { checksumMismatch, notFound, uploadIncomplete } from '#kernel/errors/catalogue.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import { crc32c } from '#objects/crc32c.ts';
-import type { DirectAbilities, DirectStore, InspectedObject, UploadedPart } from '#objects/direct-store.ts';
+import type {
+  DirectAbilities,
+  DirectUploadStore,
+  InspectedObject,
+  UploadedPart,
+} from '#objects/direct-store.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
@@ -17,7 +22,7 @@ import type { PlanStore } from './plan-store.ts';
 
 export interface CompleteDeps {
   readonly store: Pick<ObjectStore, 'create' | 'read' | 'delete'>;
-  readonly direct: DirectStore;
+  readonly direct: DirectUploadStore;
   /** Parts are objects of their own, which are left when the file is made. */
   readonly keepsParts: boolean;
   readonly plans: PlanStore;

@@ -14,7 +14,7 @@ import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
-import type { DirectStore, SignedPut, UploadedPart } from '#objects/direct-store.ts';
+import type { DirectUploadStore, SignedPut, UploadedPart } from '#objects/direct-store.ts';
 import { assertMayUpload } from '../access/bound-files.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -298,7 +298,7 @@ export class DirectUploads {
 
 /** The size of parts: as wished, as far as the store takes such parts, and not too many. */
 function partBytesFor(
-  { smallestPart, largestPart, mostParts }: DirectStore,
+  { smallestPart, largestPart, mostParts }: DirectUploadStore,
   { size, partBytes = usualPartBytes }: PlanRequest,
 ): number {
   return Math.min(largestPart, Math.max(partBytes, smallestPart, Math.ceil(size / mostParts)));

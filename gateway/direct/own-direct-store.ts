@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { notFound } from '#kernel/errors/catalogue.ts';
 import type {
   DirectAbilities,
-  DirectStore,
   DirectUpload,
+  DirectUploadStore,
   PartToSend,
   SignedPut,
   UploadedPart,
@@ -41,7 +41,7 @@ const keysAtOnce = 1000;
  * Direct uploads to a store that clients can't reach: addresses lead to the gateway, and each part is an object of its
  * own until the file is made of them.
  */
-export class OwnDirectStore implements DirectStore {
+export class OwnDirectStore implements DirectUploadStore {
   readonly smallestPart = limits.smallestPart;
   readonly largestPart = limits.largestPart;
   readonly mostParts = limits.mostParts;

@@ -70,6 +70,7 @@ export function testGateway(
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    redirects: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
     closed: noneClosed,

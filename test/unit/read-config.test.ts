@@ -129,6 +129,7 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   t.strictSame(readConfig({ S3_BUCKET: 'photos' }).s3, {
     bucket: 'photos',
     endpoint: undefined,
+    publicEndpoint: undefined,
     region: 'us-east-1',
     credentials: undefined,
     forcePathStyle: false,
@@ -137,6 +138,7 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   const own = {
     S3_BUCKET: 'My_photos',
     S3_ENDPOINT: 'https://s3.example.com/base/',
+    S3_PUBLIC_ENDPOINT: 'https://objects.example.com/',
     S3_REGION: 'auto',
     S3_ACCESS_KEY_ID: 'id',
     S3_SECRET_ACCESS_KEY: 'secret',
@@ -144,6 +146,7 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   t.strictSame(readConfig(own).s3, {
     bucket: 'My_photos',
     endpoint: 'https://s3.example.com/base',
+    publicEndpoint: 'https://objects.example.com',
     region: 'auto',
     credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
     forcePathStyle: true,
@@ -154,6 +157,8 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   const open = { S3_BUCKET: 'photos', S3_PUBLIC_BUCKET: 'true' };
   t.equal(readConfig(open).s3?.publicBucket, true);
   t.match(problems({ ...open, FILE_LINKS: 'private' }), [/S3_PUBLIC_BUCKET is true/]);
+  t.equal(readConfig({ S3_BUCKET: 'photos', DOWNLOADS: 'redirect' }).downloads, 'redirect');
+  t.match(problems({ DOWNLOADS: 'redirect' }), [/DOWNLOADS is redirect, but S3_BUCKET is not set/]);
 });
 
 t.test('a ClickHouse server', async (t) => {
@@ -258,6 +263,12 @@ t.test('bad S3 settings are reported, and no secret with them', async (t) => {
     [
       { S3_BUCKET: 'photos', S3_ENDPOINT: `https://user:${secret}@s3.example.com` },
       'S3_ENDPOINT should hold no user name and no password',
+    ],
+    [{ S3_PUBLIC_ENDPOINT: 'http://x' }, 'S3_PUBLIC_ENDPOINT is set, but S3_BUCKET is not'],
+    [{ S3_BUCKET: 'photos', S3_PUBLIC_ENDPOINT: 's3.example.com' }, 'S3_PUBLIC_ENDPOINT is "s3.example'],
+    [
+      { S3_BUCKET: 'photos', S3_PUBLIC_ENDPOINT: `https://user:${secret}@s3.example.com` },
+      'S3_PUBLIC_ENDPOINT should hold no user name and no password',
     ],
     [{ S3_BUCKET: 'photos', S3_FORCE_PATH_STYLE: 'no' }, 'S3_FORCE_PATH_STYLE is "no"'],
     [

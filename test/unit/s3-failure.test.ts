@@ -5,7 +5,7 @@ import { visibleError } from '#kernel/errors/render-error.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import { isRefusal, isTransient, S3Failure, storageError } from '#objects/s3/s3-failure.ts';
-import { readFailure } from '#objects/s3/s3-send-part.ts';
+import { readFailure } from '#objects/s3/s3-sender.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>

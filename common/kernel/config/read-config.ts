@@ -162,6 +162,9 @@ function contradictions(config: Config): string[] {
   if (config.s3?.publicBucket === true && config.fileLinks === 'private') {
     problems.push('S3_PUBLIC_BUCKET is true: files in a public bucket cannot have FILE_LINKS=private');
   }
+  if (config.downloads === 'redirect' && config.s3 === undefined) {
+    problems.push('DOWNLOADS is redirect, but S3_BUCKET is not set: the file system has no addresses');
+  }
   if (workers > 1 && config.clickhouse === undefined) {
     problems.push(
       `WORKERS is ${workers}, but CLICKHOUSE_URL is not set: the embedded engine serves one process only`,

@@ -6,10 +6,10 @@ import {
   refuseSet,
   text,
   type Values,
+  type Variable,
+  type VariableReader,
   variable,
 } from './variable.ts';
-
-const plainEndpoint = baseUrl('S3_ENDPOINT');
 
 const variables = {
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html; other servers allow capitals and `_`
@@ -17,7 +17,8 @@ const variables = {
     fits: (given) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(given),
     form: 'the name of a bucket',
   }),
-  endpoint: variable('S3_ENDPOINT', readEndpoint, { shown: 'AWS' }),
+  endpoint: endpoint('S3_ENDPOINT', 'AWS'),
+  publicEndpoint: endpoint('S3_PUBLIC_ENDPOINT', 'S3_ENDPOINT'),
   region: text('S3_REGION', {
     fallback: 'us-east-1',
     fits: (given) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(given),
@@ -61,12 +62,13 @@ export function readS3(values: Values<typeof variables>, context: ReadContext) {
 }
 
 /** Refuses a user or password: S3 does not use them, and the address is not kept secret. */
-function readEndpoint(given: string | undefined, problems: string[]): string | undefined {
-  if (given === undefined) return undefined;
-  const url = URL.canParse(given) ? new URL(given) : null;
-  if (url !== null && (url.username !== '' || url.password !== '')) {
-    problems.push('S3_ENDPOINT should hold no user name and no password');
+function endpoint(name: string, shown: string): Variable<string | undefined> {
+  const { read } = baseUrl(name);
+  const readEndpoint: VariableReader<string | undefined> = (given, problems) => {
+    const url = given !== undefined && URL.canParse(given) ? new URL(given) : null;
+    if (url === null || (url.username === '' && url.password === '')) return read(given, problems);
+    problems.push(`${name} should hold no user name and no password`);
     return undefined;
-  }
-  return plainEndpoint.read(given, problems);
+  };
+  return variable(name, readEndpoint, { shown });
 }

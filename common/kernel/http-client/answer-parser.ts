@@ -23,6 +23,14 @@ export class BrokenAnswer extends Error {
   }
 }
 
+/** The body is larger than the caller's limit. */
+export class AnswerTooLong extends BrokenAnswer {
+  constructor() {
+    super('the answer is too long');
+    this.name = 'AnswerTooLong';
+  }
+}
+
 /** Bytes of a head, and of the lines around chunks. */
 const maxHead = 32 * 1024;
 const maxLine = 4096;
@@ -43,9 +51,12 @@ export class AnswerParser {
   #left = 0;
   #keepAlive = false;
   #idleTimeout = Number.POSITIVE_INFINITY;
+  readonly #noBody: boolean;
 
-  constructor(sink: AnswerSink) {
+  /** @param options.noBody the request is a HEAD, whose answer ends with its head (RFC 9112 section 6.3) */
+  constructor(sink: AnswerSink, { noBody = false }: { readonly noBody?: boolean | undefined } = {}) {
     this.#sink = sink;
+    this.#noBody = noBody;
   }
 
   /** Whether the server accepts another request on this connection. Known once the answer is complete. */
@@ -114,7 +125,7 @@ export class AnswerParser {
     const { keepAlive, ...head } = readHead(bytes.toString('latin1', at, end));
     // an interim answer, such as 100 Continue
     if (head.status < 200) return end + 4;
-    const framing = framingOf(head);
+    const framing = this.#noBody ? 0 : framingOf(head);
     this.#keepAlive = keepAlive && framing !== 'rest';
     this.#left = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
     if (typeof framing === 'string') this.#step = framing;

@@ -7,6 +7,8 @@ export interface Http1Request {
   /** Includes the empty line at its end; latin1. */
   readonly head: string;
   readonly chunks: readonly Uint8Array[];
+  /** A HEAD: the answer has no body, whatever its length says. */
+  readonly noBody?: boolean;
 }
 
 export interface ExchangeLimits {
@@ -88,10 +90,10 @@ export class Http1Connection {
    * Sends a request and reads its answer. Once it settles, nothing refers to the chunks any more, and the connection is
    * free or closed. Rejects with the reason of a stop, or the error of the connection.
    */
-  exchange({ head, chunks }: Http1Request, sink: PacedSink, limits: ExchangeLimits): Promise<void> {
+  exchange({ head, chunks, noBody }: Http1Request, sink: PacedSink, limits: ExchangeLimits): Promise<void> {
     return new Promise((resolve, reject) => {
       const { attempt, quiet } = limits;
-      const parser = new AnswerParser(sink);
+      const parser = new AnswerParser(sink, { noBody });
       const exchange: Exchange = {
         resolve,
         reject,

@@ -59,9 +59,17 @@ export class Http1Pool {
     this.#slots = new FairShare({ capacity: limit, queueLimit, full: `too many requests wait for ${name}` });
   }
 
-  /** Sends a request once, and reads its answer to the end. See Http1Connection.exchange. */
-  async exchange(request: Http1Request, limits: ExchangeLimits): Promise<WholeAnswer> {
-    const answer = new WholeAnswer(this.#options.maxAnswer);
+  /**
+   * Sends a request once, and reads its answer to the end. See Http1Connection.exchange.
+   * @param maxAnswer most bytes of the answer's body
+   */
+  async exchange(
+    request: Http1Request,
+    limits: ExchangeLimits,
+    maxAnswer = this.#options.maxAnswer,
+  ): Promise<WholeAnswer> {
+    // the Content-Length of an answer to HEAD is the object's
+    const answer = new WholeAnswer(request.noBody === true ? Number.POSITIVE_INFINITY : maxAnswer);
     await this.#exchange(request, answer, limits);
     return answer;
   }

@@ -1,4 +1,4 @@
-import { type AnswerHead, type AnswerSink, BrokenAnswer } from './answer-parser.ts';
+import { type AnswerHead, type AnswerSink, AnswerTooLong } from './answer-parser.ts';
 
 /** An answer that is buffered until it is complete. */
 export class WholeAnswer implements AnswerSink, AnswerHead {
@@ -7,7 +7,7 @@ export class WholeAnswer implements AnswerSink, AnswerHead {
   #size = 0;
   #head: AnswerHead = { status: 0, reason: '', headers: new Map() };
 
-  /** @param maxBody most bytes of the body; a larger body throws a BrokenAnswer */
+  /** @param maxBody most bytes of the body; a larger body throws an AnswerTooLong */
   constructor(maxBody: number) {
     this.#maxBody = maxBody;
   }
@@ -44,6 +44,6 @@ export class WholeAnswer implements AnswerSink, AnswerHead {
   }
 
   #check(size: number): void {
-    if (size > this.#maxBody) throw new BrokenAnswer('the answer is too long');
+    if (size > this.#maxBody) throw new AnswerTooLong();
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileSystemPartBytes } from '#kernel/config/file-system-part.ts';
 import { DurableDirectories, syncDirectory } from '#kernel/durable-files/durable-directories.ts';
@@ -52,17 +52,7 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     },
     async readWhole(key, maxBytes, signal) {
       signal.throwIfAborted();
-      const path = layout.objectPath(key);
-      const stats = await fileStats(path);
-      if (stats === null) return null;
-      if (stats.size > maxBytes) throw new Error(`${key} has ${stats.size} bytes: more than ${maxBytes}`);
-      try {
-        return await readFile(path, { signal });
-      } catch (error) {
-        // removed meanwhile
-        if (isMissing(error)) return null;
-        throw error;
-      }
+      return readWholeFile(layout.objectPath(key), maxBytes);
     },
     async open(key, signal) {
       signal.throwIfAborted();
@@ -164,6 +154,23 @@ async function* readObject(
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
+  } finally {
+    await file.close();
+  }
+}
+
+async function readWholeFile(path: string, maxBytes: number): Promise<Buffer | null> {
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  try {
+    const { size } = await file.stat();
+    if (size > maxBytes) throw new RangeError(`an object of ${size} bytes is larger than ${maxBytes}`);
+    return await file.readFile();
   } finally {
     await file.close();
   }

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  AbortMultipartUploadCommand,
-  DeleteObjectCommand,
-  HeadObjectCommand,
-  ListPartsCommand,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { withDeadline } from '#kernel/limits/deadline.ts';
-import { type S3Context, tryCommand, tryOrNull } from './s3-context.ts';
+import { type S3Context, tryCommand, trySendOrNull } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
+import { isUploadOver } from './s3-list-parts.ts';
+import { headRequest } from './s3-requests.ts';
+import type { S3Request } from './s3-sender.ts';
 
 /** The remains of a failed writer. */
 export interface Leftovers {
@@ -68,14 +66,19 @@ export async function dropUpload(
   { key, uploadId, lateParts = false }: { key: string; uploadId: string; lateParts?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const input = { Bucket: context.bucket, Key: key, UploadId: uploadId };
+  const request: S3Request = {
+    operation: 'AbortMultipartUpload',
+    method: 'DELETE',
+    key,
+    query: { uploadId },
+  };
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
-    const aborted = (await tryOrNull(context, new AbortMultipartUploadCommand(input), signal)) === null;
+    const aborted = (await trySendOrNull(context, request, signal)) === null;
     if (lateParts && round === 0) continue;
     if (aborted) return;
     try {
-      if (await isOver(context, input, signal)) return;
+      if (await isUploadOver(context, { key, uploadId }, signal)) return;
     } catch (error) {
       // without the right to list parts, the second abort is believed
       if (!isRefusal(error)) throw error;
@@ -83,22 +86,6 @@ export async function dropUpload(
     }
   }
   throw new Error('the upload is still there');
-}
-
-/** Whether nothing is left of an aborted upload. */
-async function isOver(
-  context: S3Context,
-  upload: { readonly Bucket: string; readonly Key: string; readonly UploadId: string },
-  signal: AbortSignal,
-): Promise<boolean> {
-  const found = await tryOrNull(context, new ListPartsCommand({ ...upload, MaxParts: 1 }), signal);
-  if (found === null) return true;
-  if ((found.Parts?.length ?? 0) > 0) return false;
-  // SeaweedFS answers 200 without parts for an upload that no longer exists
-  for await (const { id } of listUploads(context, upload.Key, signal)) {
-    if (id === upload.UploadId) return false;
-  }
-  return true;
 }
 
 /** All uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */
@@ -110,11 +97,11 @@ async function dropUploadsOf(context: S3Context, key: string, signal: AbortSigna
 
 /** Removes the object until it is gone: an abandoned request may take effect a little later. */
 async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
-  const input = { Bucket: context.bucket, Key: key };
+  const command = new DeleteObjectCommand({ Bucket: context.bucket, Key: key });
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
-    await tryCommand(context, new DeleteObjectCommand(input), signal);
-    if ((await tryOrNull(context, new HeadObjectCommand(input), signal)) === null) return;
+    await tryCommand(context, command, signal);
+    if ((await trySendOrNull(context, headRequest(key), signal)) === null) return;
   }
   throw new Error('the object is still there');
 }

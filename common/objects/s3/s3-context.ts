@@ -1,26 +1,69 @@
 import type { S3Client, ServiceInputTypes, ServiceOutputTypes } from '@aws-sdk/client-s3';
+import type { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
-import { isStatus, withStorageErrors } from './s3-failure.ts';
+import { isNotFound, isStatus, withStorageErrors } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
+import type { Presign } from './s3-presigner.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
 import type { PartSender } from './s3-send-part.ts';
+import type { S3Request, S3Sender } from './s3-sender.ts';
 
 /** State shared by the operations of a store. */
 export interface S3Context {
   readonly bucket: string;
-  /** For small requests. */
+  /** For small requests that are rare. */
   readonly client: S3Client;
   /** For objects, which may be read slowly. */
   readonly reader: S3Client;
   readonly address: S3Address;
   readonly sendPart: PartSender;
+  /** For small requests about objects, without the SDK. */
+  readonly send: S3Sender;
+  /** Signs requests that clients send to the bucket's public address. */
+  readonly presign: Presign;
   readonly timing: S3Timing;
   /** Whether the server accepts x-amz-checksum-*: true until it refuses. */
   readonly checksums: { on: boolean };
   readonly cleanups: Cleanups;
+  readonly deploymentId: string | undefined;
   readonly log: S3StoreOptions['log'];
+}
+
+/** Sends a request without the SDK, with retries. Rejects with the original failure. */
+export function trySend(
+  { timing, send }: Pick<S3Context, 'timing' | 'send'>,
+  request: S3Request,
+  signal: AbortSignal,
+  limits: RetryLimits = { total: timing.request, attempt: timing.quiet },
+): Promise<WholeAnswer> {
+  return retrying(timing, limits, signal, (attempt) => send(request, attempt));
+}
+
+/** Like `trySend`; null: not found. */
+export async function trySendOrNull(
+  context: Pick<S3Context, 'timing' | 'send'>,
+  request: S3Request,
+  signal: AbortSignal,
+): Promise<WholeAnswer | null> {
+  try {
+    return await trySend(context, request, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+/** Like `trySendOrNull`. Rejects with an error that names the operation, or with the signal's reason. */
+export function sendOrNull(
+  context: Pick<S3Context, 'timing' | 'send'>,
+  request: S3Request,
+  signal: AbortSignal,
+): Promise<WholeAnswer | null> {
+  const { operation, key } = request;
+  return withStorageErrors(operation, key, signal, () => trySendOrNull(context, request, signal));
 }
 
 type S3Command<Input extends ServiceInputTypes, Output extends ServiceOutputTypes> = Parameters<

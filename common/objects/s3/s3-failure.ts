@@ -87,6 +87,12 @@ export function isStatus(thrown: unknown, status: number): boolean {
   return failureOf(thrown).status === status;
 }
 
+/** Whether the object or upload does not exist. */
+export function isNotFound(thrown: unknown): boolean {
+  const { status, code } = failureOf(thrown);
+  return status === 404 && code !== 'NoSuchBucket';
+}
+
 /** The text for the log and the operator. */
 export function storageError(operation: string, key: string, cause: unknown): Error {
   const { status, code, bucketRegion } = failureOf(cause);

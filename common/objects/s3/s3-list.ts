@@ -1,6 +1,6 @@
-import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type { ObjectInfo, OpenUpload } from '../object-store.ts';
-import { control, controlOrNull, type S3Context } from './s3-context.ts';
+import { control, type S3Context } from './s3-context.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html, page by page as they are read. */
 export async function* listObjects(
@@ -40,27 +40,4 @@ export async function* listUploads(
     KeyMarker = page.IsTruncated === true ? page.NextKeyMarker : undefined;
     UploadIdMarker = page.NextUploadIdMarker;
   } while (KeyMarker !== undefined);
-}
-
-/**
- * When the newest part of an upload arrived, or when it began; null: it no longer exists. At most ten pages: an upload has
- * up to 10,000 parts. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html
- */
-export async function lastPartAt(
-  context: S3Context,
-  { key, id, since }: OpenUpload,
-  signal: AbortSignal,
-): Promise<Date | null> {
-  let newest = since;
-  let PartNumberMarker: string | undefined;
-  do {
-    const input = { Bucket: context.bucket, Key: key, UploadId: id, PartNumberMarker };
-    const page = await controlOrNull(context, new ListPartsCommand(input), signal);
-    if (page === null) return null;
-    for (const { LastModified } of page.Parts ?? []) {
-      if (LastModified !== undefined && LastModified > newest) newest = LastModified;
-    }
-    PartNumberMarker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
-  } while (PartNumberMarker !== undefined);
-  return newest;
 }

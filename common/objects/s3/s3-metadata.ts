@@ -6,6 +6,7 @@ import type { ObjectDescription } from '../object-store.ts';
  */
 const marker = "utf-8''";
 const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const prefix = 'x-amz-meta-';
 const namePattern = /^[a-z0-9-]+$/;
 
 /** Our own entry: the id of the object's writer. */
@@ -17,9 +18,10 @@ const ourNames = new Set([writerName, typeName]);
 /** Metadata to store, with the writer's id and the object's own type. Names are lower case, as S3 returns them. */
 export function storedMetadata(
   { contentType, metadata, served }: ObjectDescription,
-  writerId: string,
+  writerId?: string,
 ): Record<string, string> {
-  const stored: Record<string, string> = { [writerName]: writerId };
+  const stored: Record<string, string> = {};
+  if (writerId !== undefined) stored[writerName] = writerId;
   if (served !== undefined && served.contentType !== contentType) stored[typeName] = contentType;
   for (const [name, value] of Object.entries(metadata)) {
     if (!namePattern.test(name) || ourNames.has(name)) throw new Error(`bad metadata name ${name}`);
@@ -29,6 +31,29 @@ export function storedMetadata(
         : marker + encodeURIComponent(value);
   }
   return stored;
+}
+
+/** Metadata in the headers of an answer, without the prefix. */
+export function metadataIn(headers: ReadonlyMap<string, string>): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, value] of headers) if (name.startsWith(prefix)) found[name.slice(prefix.length)] = value;
+  return found;
+}
+
+/** The headers of an object to store. */
+export function storedHeaders({
+  contentType,
+  contentDisposition,
+  metadata,
+}: {
+  readonly contentType: string;
+  readonly contentDisposition: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': contentType };
+  if (contentDisposition !== undefined) headers['content-disposition'] = contentDisposition;
+  for (const [name, value] of Object.entries(metadata)) headers[prefix + name] = value;
+  return headers;
 }
 
 /** The metadata without our own entries: what the object's creator passed. */

@@ -1,15 +1,13 @@
-import {
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  HeadObjectCommand,
-  ListPartsCommand,
-} from '@aws-sdk/client-s3';
+import type { Attempt } from '#kernel/limits/deadline.ts';
 import type { Part } from '../object-store.ts';
+import { beginRequest, ofWholeCrc32, uploadIdIn } from './s3-begin.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
-import { type S3Context, tryControl } from './s3-context.ts';
-import { isRefusal, isStatus, S3Failure } from './s3-failure.ts';
-import { writerIdOf } from './s3-metadata.ts';
+import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';
+import type { S3Context } from './s3-context.ts';
+import { isRefusal, S3Failure } from './s3-failure.ts';
+import { metadataIn, storedHeaders, writerIdOf } from './s3-metadata.ts';
 import { countUnconfirmed, partTime, type WriteTarget } from './s3-put-object.ts';
+import { headRequest, sizeIn } from './s3-requests.ts';
 import { retrying } from './s3-retry.ts';
 
 /** A part as the server has it. Bytes. */
@@ -40,22 +38,14 @@ export class MultipartUpload {
 
   /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */
   static begin(context: S3Context, target: WriteTarget, signal: AbortSignal): Promise<MultipartUpload> {
-    const { client, timing, bucket } = context;
-    const { key, contentType, contentDisposition, metadata } = target;
+    const { timing } = context;
+    const { key } = target;
     return withoutChecksumsIfRefused(context, async (checksums) => {
-      const command = new CreateMultipartUploadCommand({
-        Bucket: bucket,
-        Key: key,
-        ContentType: contentType,
-        Metadata: { ...metadata },
-        ContentDisposition: contentDisposition,
-        ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
-      });
-      const send = (abortSignal: AbortSignal) =>
-        countUnconfirmed(target, 'upload', () => client.send(command, { abortSignal }));
+      const request = beginRequest(key, { ...storedHeaders(target), ...(checksums && ofWholeCrc32) });
       const limits = { total: timing.request, attempt: timing.quiet, grace: timing.settle };
-      const { UploadId: id } = await tryControl(context, signal, send, limits);
-      if (id === undefined) throw new Error('CreateMultipartUpload answered no upload id');
+      const id = await retrying(timing, limits, signal, (attempt) =>
+        countUnconfirmed(target, 'upload', async () => uploadIdIn(await context.send(request, attempt))),
+      );
       return new MultipartUpload(context, target, { id, checksums, parts: [] });
     });
   }
@@ -78,68 +68,48 @@ export class MultipartUpload {
 
   /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html */
   async complete(whole: { size: number; crc32: number }, signal: AbortSignal): Promise<void> {
-    const { client, bucket, timing } = this.#context;
     const { checksums } = this;
-    const parts = this.parts.map(([ETag, , crc32], index) => ({
-      PartNumber: index + 1,
-      ETag,
+    const { timing } = this.#context;
+    const { unconfirmed, key } = this.#target;
+    const upload = { key, uploadId: this.id };
+    const parts = this.parts.map(([etag, , crc32], index) => ({
+      number: index + 1,
+      etag,
       // MinIO and Versity refuse a list without the checksums that were sent with parts
-      ...(checksums && { ChecksumCRC32: checksumText(crc32) }),
+      ...(checksums && { checksums: { ChecksumCRC32: checksumText(crc32) } }),
     }));
-    const command = new CompleteMultipartUploadCommand({
-      Bucket: bucket,
-      Key: this.#target.key,
-      UploadId: this.id,
-      MultipartUpload: { Parts: parts },
-      ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
-    });
-    let tries = 0;
-    const send = async (abortSignal: AbortSignal): Promise<void> => {
-      tries++;
+    const wholeCrc32 = {
+      'x-amz-checksum-crc32': checksumText(whole.crc32),
+      'x-amz-checksum-type': 'FULL_OBJECT',
+    };
+    const request = completeRequest(upload, parts, checksums ? wholeCrc32 : {});
+    let isFirst = true;
+    await retrying(timing, completeLimits(timing), signal, async (attempt) => {
+      const send = () =>
+        countUnconfirmed(this.#target, 'object', () => sendCompletion(this.#context, request, attempt));
+      const attempted = attemptCompletion(this.#context, upload, attempt, { send, isFirst });
+      isFirst = false;
+      let refusal: unknown = new S3Failure(
+        404,
+        'NoSuchUpload',
+        'the upload was dropped before it was complete',
+      );
       try {
-        await countUnconfirmed(this.#target, 'object', async () => {
-          const done = await client.send(command, { abortSignal });
-          // "it is possible that a failure occurs after the initial 200 OK response has been sent"
-          if (done.ETag === undefined && done.Key === undefined) {
-            throw new S3Failure(200, 'InternalError', 'the answer to CompleteMultipartUpload says nothing');
-          }
-        });
+        if (await attempted) return;
       } catch (error) {
         // an earlier attempt may have succeeded, and its answer was lost
-        const maybeDone = isRefusal(error) && this.#target.unconfirmed.object > 0;
-        // Ceph keeps answering 500 for an upload that no longer exists
-        const over = !isRefusal(error) && tries > 1 && (await this.#isOver(abortSignal));
-        if (!maybeDone && !over) throw error;
-        if (await this.#isOurs(whole.size, abortSignal)) return;
-        throw over
-          ? new S3Failure(404, 'NoSuchUpload', 'the upload was dropped before it was complete')
-          : error;
+        if (!isRefusal(error) || unconfirmed.object === 0) throw error;
+        refusal = error;
       }
-    };
-    // "Processing of a CompleteMultipartUpload request could take several minutes to finalize". AWS sends
-    // spaces meanwhile; other servers are silent, and giving up early would complete the upload twice
-    const limits = { total: 2 * timing.request, attempt: 2 * timing.quiet, grace: timing.settle };
-    await tryControl(this.#context, signal, send, limits);
+      if (!(await this.#isOurs(whole.size, attempt))) throw refusal;
+    });
   }
 
-  /** Whether the upload no longer exists, as far as the server says. */
-  async #isOver(abortSignal: AbortSignal): Promise<boolean> {
-    const { client, bucket } = this.#context;
-    const input = { Bucket: bucket, Key: this.#target.key, UploadId: this.id, MaxParts: 1 };
-    try {
-      await client.send(new ListPartsCommand(input), { abortSignal });
-      return false;
-    } catch (error) {
-      return isStatus(error, 404);
-    }
-  }
-
-  async #isOurs(size: number, abortSignal: AbortSignal): Promise<boolean> {
-    const { client, bucket } = this.#context;
+  async #isOurs(size: number, attempt: Attempt): Promise<boolean> {
     const { key, writerId } = this.#target;
     try {
-      const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), { abortSignal });
-      return found.ContentLength === size && writerIdOf(found.Metadata ?? {}) === writerId;
+      const { headers } = await this.#context.send(headRequest(key), attempt);
+      return sizeIn(headers) === size && writerIdOf(metadataIn(headers)) === writerId;
     } catch (error) {
       if (isRefusal(error)) return false;
       throw error;

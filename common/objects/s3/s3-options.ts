@@ -1,8 +1,8 @@
 import type { Log } from '#kernel/log/log.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
-import type { S3Place } from './s3-address.ts';
+import type { S3PublicPlace } from './s3-address.ts';
 
-export interface S3StoreOptions extends S3Place {
+export interface S3StoreOptions extends S3PublicPlace {
   /** undefined: the SDK's default credential chain (environment, profile, container, instance). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
   /** Default size of a part. S3 requires at least 5 MiB. */
@@ -15,6 +15,8 @@ export interface S3StoreOptions extends S3Place {
   /** Connections for parts, and as many for small requests; reading objects has its own. */
   readonly maxSockets?: number;
   readonly timing?: Partial<S3Timing>;
+  /** The deployment whose objects these are: what it can do is probed with keys of its own. Absent: it is not probed. */
+  readonly deploymentId?: string | undefined;
   /** Absent: calls are not measured. */
   readonly observe?: ObserveCall;
 }

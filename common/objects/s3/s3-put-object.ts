@@ -2,6 +2,7 @@ import type { Part } from '../object-store.ts';
 import { checksumText, withoutChecksumsIfRefused } from './s3-checksums.ts';
 import type { S3Context } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
+import { storedHeaders } from './s3-metadata.ts';
 import { retrying } from './s3-retry.ts';
 
 /** The object to write, and the id that identifies its writer. */
@@ -56,10 +57,8 @@ export async function putObject(
   part: Part,
   signal: AbortSignal,
 ): Promise<void> {
-  const { key, contentType, contentDisposition, metadata } = target;
-  const headers: Record<string, string> = { 'content-type': contentType };
-  if (contentDisposition !== undefined) headers['content-disposition'] = contentDisposition;
-  for (const [name, value] of Object.entries(metadata)) headers[`x-amz-meta-${name}`] = value;
+  const { key } = target;
+  const headers = storedHeaders(target);
   const time = partTime(context, part);
   const limits = { total: time, attempt: time, grace: context.timing.settle };
   await withoutChecksumsIfRefused(context, (checksums) =>

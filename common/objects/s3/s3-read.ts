@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { AnswerTooLong } from '#kernel/http-client/answer-parser.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
-import { control, type S3Context } from './s3-context.ts';
+import { control, type S3Context, sendOrNull } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
-import { headObject } from './s3-requests.ts';
+import type { S3Sender } from './s3-sender.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
 export async function* readObject(
@@ -44,6 +45,34 @@ export async function* readObject(
   }
 }
 
+/** Room for an error. Bytes. */
+const smallestAnswer = 64 * 1024;
+
+/** A small object in one request; null: there is none. Rejects when it is larger. */
+export async function readWholeObject(
+  context: S3Context,
+  key: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const tooLarge = () => new RangeError(`an object of more than ${maxBytes} bytes`);
+  const { timing } = context;
+  const send: S3Sender = (request, attempt) =>
+    context.send(request, attempt).catch((error: unknown) => {
+      // it would be retried
+      throw error instanceof AnswerTooLong ? tooLarge() : error;
+    });
+  const maxAnswer = Math.max(maxBytes, smallestAnswer);
+  const found = await sendOrNull(
+    { timing, send },
+    { operation: 'GetObject', method: 'GET', key, maxAnswer },
+    signal,
+  );
+  const bytes = found?.bytes ?? null;
+  if (bytes !== null && bytes.byteLength > maxBytes) throw storageError('GetObject', key, tooLarge());
+  return bytes;
+}
+
 /** The deadline only runs while we wait for the store: the reader may be slow. */
 async function* chunksOf(
   body: Readable,
@@ -70,27 +99,4 @@ async function* chunksOf(
     signal.removeEventListener('abort', stop);
     body.destroy();
   }
-}
-
-/** A small object; null: there is none. */
-export async function readWholeObject(
-  context: S3Context,
-  key: string,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Buffer | null> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of readObject(context, key, null, signal)) {
-      bytes += chunk.byteLength;
-      if (bytes > maxBytes) throw new Error(`${key} has more than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    if ((await headObject(context, key, signal)) === null) return null;
-    throw error;
-  }
-  return Buffer.concat(chunks);
 }

@@ -2,14 +2,15 @@ import {
   DeleteObjectCommand,
   DeleteObjectsCommand,
   HeadBucketCommand,
-  HeadObjectCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3';
+import type { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { StoredObject } from '../object-store.ts';
-import { controlOrNull, type S3Context, tryCommand, tryControl } from './s3-context.ts';
+import { controlOrNull, type S3Context, sendOrNull, tryCommand, tryControl } from './s3-context.ts';
 import { isRefusal, isStatus, storageError, withStorageErrors } from './s3-failure.ts';
-import { callerMetadata, callerType } from './s3-metadata.ts';
+import { callerMetadata, callerType, metadataIn } from './s3-metadata.ts';
+import type { S3Request } from './s3-sender.ts';
 
 /** null: there is no such object. */
 export async function headObject(
@@ -17,17 +18,29 @@ export async function headObject(
   key: string,
   signal: AbortSignal,
 ): Promise<StoredObject | null> {
-  const input = { Bucket: context.bucket, Key: key };
-  const found = await controlOrNull(context, new HeadObjectCommand(input), signal);
-  return (
-    found && {
-      key,
-      size: found.ContentLength ?? 0,
-      lastModified: found.LastModified ?? new Date(0),
-      contentType: callerType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
-      metadata: callerMetadata(found.Metadata ?? {}),
-    }
-  );
+  const found = await sendOrNull(context, headRequest(key), signal);
+  if (found === null) return null;
+  const { headers } = found;
+  const metadata = metadataIn(headers);
+  const lastModified = new Date(headers.get('last-modified') ?? 0);
+  return {
+    key,
+    size: sizeIn(headers),
+    lastModified: Number.isNaN(lastModified.getTime()) ? new Date(0) : lastModified,
+    contentType: callerType(metadata) ?? headers.get('content-type') ?? 'application/octet-stream',
+    metadata: callerMetadata(metadata),
+    etag: headers.get('etag'),
+  };
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html */
+export function headRequest(key: string, headers: Readonly<Record<string, string>> = {}): S3Request {
+  return { operation: 'HeadObject', method: 'HEAD', key, headers };
+}
+
+/** Bytes of the object. */
+export function sizeIn(headers: WholeAnswer['headers']): number {
+  return Number(headers.get('content-length') ?? 0);
 }
 
 /** Also succeeds if there is no such object. */

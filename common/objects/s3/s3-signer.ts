@@ -1,4 +1,5 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { createSigningKeys, hmac, signatureAlgorithm, unsignedPayload } from './s3-signing-key.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -6,7 +7,7 @@ export interface S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** A request without its body, which isn't signed. */
+/** A request without its body. */
 export interface UnsignedRequest {
   readonly method: string;
   /** The path as sent, escaped. */
@@ -15,36 +16,30 @@ export interface UnsignedRequest {
   readonly query: string;
   /** Lower-case names; `host` among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** SHA-256 of the body in hex; absent: the body is signed as unhashed. */
+  readonly payload?: string;
 }
 
-const algorithm = 'AWS4-HMAC-SHA256';
-const unsignedPayload = 'UNSIGNED-PAYLOAD';
-
 /**
- * Signature Version 4 in headers, for requests with an unhashed payload
- * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html). The signing key is derived once per
- * day and credential, not for each request.
+ * Signature Version 4 in headers
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
  */
 export function createS3Signer(
   region: string,
 ): (request: UnsignedRequest, credentials: S3Credentials, now: Date) => Record<string, string> {
-  let derived: { readonly secret: string; readonly day: string; readonly key: Buffer } | null = null;
-
-  const signingKey = (secret: string, day: string): Buffer => {
-    if (derived === null || derived.day !== day || derived.secret !== secret) {
-      const steps = [day, region, 's3', 'aws4_request'];
-      derived = { secret, day, key: steps.reduce(hmac, Buffer.from(`AWS4${secret}`)) };
-    }
-    return derived.key;
-  };
+  const signingKey = createSigningKeys(region);
 
   /** All headers to send. */
-  return ({ method, path, query, headers }, { accessKeyId, secretAccessKey, sessionToken }, now) => {
+  return (
+    { method, path, query, headers, payload = unsignedPayload },
+    { accessKeyId, secretAccessKey, sessionToken },
+    now,
+  ) => {
     const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
     const day = time.slice(0, 8);
     const signed: Record<string, string> = {
       ...headers,
-      'x-amz-content-sha256': unsignedPayload,
+      'x-amz-content-sha256': payload,
       'x-amz-date': time,
     };
     if (sessionToken !== undefined) signed['x-amz-security-token'] = sessionToken;
@@ -52,19 +47,16 @@ export function createS3Signer(
     let canonical = `${method}\n${path}\n${query}\n`;
     for (const name of names) canonical += `${name}:${canonicalValue(signed[name] as string)}\n`;
     const signedHeaders = names.join(';');
-    canonical += `\n${signedHeaders}\n${unsignedPayload}`;
+    canonical += `\n${signedHeaders}\n${payload}`;
     const scope = `${day}/${region}/s3/aws4_request`;
-    const text = `${algorithm}\n${time}\n${scope}\n${hash('sha256', canonical)}`;
+    const text = `${signatureAlgorithm}\n${time}\n${scope}\n${hash('sha256', canonical)}`;
     const signature = hmac(signingKey(secretAccessKey, day), text).toString('hex');
-    signed.authorization = `${algorithm} Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`;
+    signed.authorization = `${signatureAlgorithm} Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`;
     return signed;
   };
 }
 
-function canonicalValue(value: string): string {
+/** As it is signed. */
+export function canonicalValue(value: string): string {
   return value.includes('  ') ? value.trim().replace(/ +/g, ' ') : value.trim();
-}
-
-function hmac(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
 }

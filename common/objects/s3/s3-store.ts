@@ -5,19 +5,23 @@ import { unobserved } from '#kernel/telemetry/observe-call.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { Cleanups } from './cleanups.ts';
-import { s3Address } from './s3-address.ts';
+import { publicPlace, s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import type { S3Context } from './s3-context.ts';
+import { createS3DirectStore } from './s3-direct-store.ts';
 import { withStorageErrors } from './s3-failure.ts';
-import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
+import { listObjects, listUploads } from './s3-list.ts';
+import { lastPartAt } from './s3-list-parts.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
+import { createS3Presigner } from './s3-presigner.ts';
 import { readObject, readWholeObject } from './s3-read.ts';
 import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
-import { createPartSender, observedParts } from './s3-send-part.ts';
+import { createPartSender } from './s3-send-part.ts';
+import { createS3Sender, observedSender } from './s3-sender.ts';
 import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
 
-/** Connections for parts, and as many for small requests. More concurrent parts gain nothing, and each holds memory. */
+/** Connections for parts, as many for small requests, and as many for the SDK's. More concurrent parts gain nothing, and each holds memory. */
 const writeSockets = 64;
 /** Separate connections for reading, because a slow reader holds one for long. */
 const readSockets = 1024;
@@ -71,6 +75,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       assertObjectKey(key);
       return readWholeObject(context, key, maxBytes, signal);
     },
+    direct: createS3DirectStore(context),
     async delete(key, signal) {
       assertObjectKey(key);
       await deleteObject(context, key, signal);
@@ -103,7 +108,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   };
 }
 
-/** The clients of the bucket: ours for parts, the SDK's for small requests and reads. */
+/** The clients of the bucket: ours for parts and small requests about objects, the SDK's for reads and the rest. */
 function connect(options: S3StoreOptions): { readonly context: S3Context; close(): Promise<void> } {
   const { bucket, log, observe = unobserved, maxSockets = writeSockets } = options;
   const timing = s3Timing(options.timing);
@@ -112,19 +117,38 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
   const { client } = writing;
   const reading = connectS3({ ...shared, credentials: client.config.credentials, maxSockets: readSockets });
   const address = s3Address(client.config, options);
-  const pool = new Http1Pool({
-    base: address.base,
-    name: 'the object store',
-    limit: maxSockets,
-    connectTimeout: timing.connect,
-    idleLimit,
-    maxAnswer,
-  });
+  const openPool = () =>
+    new Http1Pool({
+      base: address.base,
+      name: 'the object store',
+      limit: maxSockets,
+      connectTimeout: timing.connect,
+      idleLimit,
+      maxAnswer,
+    });
+  // small requests don't wait for parts
+  const [parts, small] = [openPool(), openPool()];
+  const senderOver = (pool: Http1Pool) =>
+    observedSender(createS3Sender({ client, pool, address, timing }), observe);
+  const publicAddress = s3Address(client.config, publicPlace(options));
+  const presign = createS3Presigner({ client, address: publicAddress, timing });
   const cleanups = new Cleanups();
-  const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
   const checksums = { on: true };
   return {
-    context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
+    context: {
+      bucket,
+      client,
+      reader: reading.client,
+      address,
+      sendPart: createPartSender(senderOver(parts)),
+      send: senderOver(small),
+      presign,
+      timing,
+      checksums,
+      cleanups,
+      deploymentId: options.deploymentId,
+      log,
+    },
     /** Waits a little for running cleanups. */
     async close() {
       const left = await cleanups.settled(closePatience);
@@ -133,7 +157,8 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
         client.destroy();
         agent.destroy();
       }
-      pool.close();
+      parts.close();
+      small.close();
     },
   };
 }

@@ -15,6 +15,8 @@ export interface StoredObject extends ObjectDescription {
   readonly crc32: number;
   /** Whether the upload had checksums, which are given back then. */
   readonly checksums: boolean;
+  /** CRC-32C of all bytes in base64, when it was sent with that checksum. */
+  readonly crc32c?: string | undefined;
   readonly blob: Blob;
 }
 
@@ -22,6 +24,8 @@ export interface Part {
   readonly partNumber: number;
   readonly etag: string;
   readonly crc32: number;
+  /** In base64, when it was sent with that checksum. */
+  readonly crc32c?: string | undefined;
   readonly lastModified: Date;
   readonly blob: Blob;
 }
@@ -32,6 +36,8 @@ export interface MultipartUpload extends ObjectDescription {
   readonly initiated: Date;
   /** False when it was created without a checksum algorithm. */
   readonly checksums: boolean;
+  /** It was created for CRC-32C. */
+  readonly crc32c: boolean;
   readonly parts: Map<number, Part>;
 }
 
@@ -39,6 +45,10 @@ export interface MultipartUpload extends ObjectDescription {
 export class BucketState {
   readonly #objects = new Map<string, StoredObject>();
   readonly #uploads = new Map<string, MultipartUpload>();
+
+  has(key: string): boolean {
+    return this.#objects.has(key);
+  }
 
   object(key: string): StoredObject {
     const object = this.#objects.get(key);

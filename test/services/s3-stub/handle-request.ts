@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { checksumText } from '#objects/s3/s3-checksums.ts';
 import { memoryBlob, type OpenBlob } from './blobs.ts';
+import { slowCrc32c } from './crc32c.ts';
 import type { FaultAction, FaultRules, FaultStage } from './fault-rules.ts';
 import {
   type Answer,
@@ -35,6 +37,8 @@ export interface HandlerContext {
   readonly credentials: Credentials;
   readonly openBlob: OpenBlob;
   readonly faults: FaultRules;
+  /** Lower-case names of headers that the server does not know. */
+  readonly ignores: readonly string[];
   /** All requests, oldest first. */
   readonly requests: LoggedRequest[];
 }
@@ -119,12 +123,18 @@ async function answerCall(
   const { operation, strike } = context;
   await strike('before-body');
   await verifySignature(req, context.credentials);
+  for (const name of context.ignores) delete req.headers[name];
   if (call.bucket !== context.bucketName) throw s3Error('NoSuchBucket', 'The bucket does not exist');
   const inBody = bodyFault(context.struck, req.socket);
   const body = await receiveBody(req, operation.stores ? context.openBlob : memoryBlob, {
     onRaw: inBody.onRaw,
-    // of a completion it is that of the whole object
-    checksum: operation.stores && (req.headers['x-amz-checksum-crc32'] as string | undefined),
+    md5Etags: context.stub.md5Etags,
+    // of a completion they are those of the whole object
+    ...(operation.stores && {
+      checksum: req.headers['x-amz-checksum-crc32'] as string | undefined,
+      crc32c: req.headers['x-amz-checksum-crc32c'] as string | undefined,
+      md5: req.headers['content-md5'] as string | undefined,
+    }),
   });
   let answer: Answer;
   try {
@@ -143,19 +153,36 @@ async function answerCall(
 async function receiveBody(
   req: IncomingMessage,
   open: OpenBlob,
-  { checksum, onRaw }: { checksum: string | undefined; onRaw(bytes: number): void },
+  expected: {
+    readonly checksum?: string | undefined;
+    readonly crc32c?: string | undefined;
+    readonly md5?: string | undefined;
+    readonly md5Etags: boolean;
+    onRaw(bytes: number): void;
+  },
 ): Promise<ReceivedBody> {
+  const { checksum, crc32c, md5, md5Etags, onRaw } = expected;
   const writer = open();
   let sum = 0;
+  let sumC = 0;
+  const hash = md5 === undefined && !md5Etags ? null : createHash('md5');
   try {
     for await (const chunk of wholeBody(req)) {
       onRaw(chunk.length);
       sum = crc32(chunk, sum);
+      if (crc32c !== undefined) sumC = slowCrc32c(chunk, sumC);
+      hash?.update(chunk);
       await writer.write(chunk);
     }
     if (checksum !== undefined && checksum !== checksumText(sum))
       throw s3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
-    return { blob: await writer.finish(), crc32: sum, checksum: checksum !== undefined };
+    if (crc32c !== undefined && crc32c !== checksumText(sumC))
+      throw s3Error('BadDigest', 'The CRC32C you specified did not match the calculated checksum.');
+    const digest = hash?.digest();
+    if (md5 !== undefined && md5 !== digest?.toString('base64'))
+      throw s3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.');
+    const etag = md5Etags ? digest?.toString('hex') : undefined;
+    return { blob: await writer.finish(), crc32: sum, checksum: checksum !== undefined, crc32c, etag };
   } catch (error) {
     await writer.discard();
     throw error;

@@ -3,6 +3,7 @@ import { combineCrc32 } from '#objects/crc32-combine.ts';
 import { checksumText } from '#objects/s3/s3-checksums.ts';
 import type { Blob } from './blobs.ts';
 import { type BucketState, compareUtf8, type MultipartUpload, type StoredObject } from './bucket-state.ts';
+import { assertConditions, isNotModified, rangeOf } from './conditions.ts';
 import { unescapeText, type XmlChild, xmlDocument } from './render-xml.ts';
 import { s3Error } from './s3-error.ts';
 
@@ -19,6 +20,10 @@ export interface ReceivedBody {
   readonly crc32: number;
   /** The client said its checksum, which was right. */
   readonly checksum: boolean;
+  /** The CRC-32C that the client said, which was right. */
+  readonly crc32c: string | undefined;
+  /** Its MD5; undefined: the stub makes another one up. */
+  readonly etag: string | undefined;
 }
 
 export interface Answer {
@@ -34,6 +39,8 @@ export interface StubContext {
   readonly minPartBytes: number;
   /** Of objects, uploads or parts, in one answer. */
   readonly pageSize: number;
+  /** Whether the ETags of parts, and of objects that were sent at once, are their MD5. */
+  readonly md5Etags: boolean;
   /** Ascending as text. */
   newId(): string;
 }
@@ -63,13 +70,14 @@ export const operations = {
     of: 'object',
     needs: ['partNumber', 'uploadId'],
     stores: true,
-    run(call, { bucket, newId }, { blob, crc32, checksum }) {
+    run(call, { bucket, newId }, { blob, crc32, checksum, crc32c, etag = newId() }) {
       const upload = uploadOf(call, bucket);
       // AWS refuses a part with a checksum when the upload was created without an algorithm; the other way is allowed
       if (!upload.checksums && checksum) throw s3Error('InvalidRequest', 'Checksum Type mismatch occurred');
-      const etag = newId();
+      if (upload.crc32c && crc32c === undefined)
+        throw s3Error('InvalidRequest', 'The part lacks its checksum');
       const partNumber = Number(call.query.get('partNumber'));
-      bucket.putPart(upload, { partNumber, etag, crc32, blob, lastModified: new Date() });
+      bucket.putPart(upload, { partNumber, etag, crc32, crc32c, blob, lastModified: new Date() });
       return { status: 200, headers: { etag: `"${etag}"` } };
     },
   },
@@ -77,8 +85,9 @@ export const operations = {
     method: 'PUT',
     of: 'object',
     stores: true,
-    run({ key, headers }, { bucket, newId }, { blob, crc32, checksum }) {
-      const etag = newId();
+    run({ key, headers }, { bucket, newId }, { blob, crc32, checksum, crc32c, etag = newId() }) {
+      if (headers['if-none-match'] === '*' && bucket.has(key))
+        throw s3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
       const lastModified = new Date();
       bucket.putObject({
         key,
@@ -87,6 +96,7 @@ export const operations = {
         blob,
         lastModified,
         checksums: checksum,
+        crc32c,
         headers: descriptionOf(headers),
       });
       return { status: 200, headers: { etag: `"${etag}"` } };
@@ -124,16 +134,19 @@ export const operations = {
   GetObject: {
     method: 'GET',
     of: 'object',
-    run({ key, headers: asked }, { bucket }) {
+    run({ key, query, headers: asked }, { bucket }) {
       const { blob, ...object } = bucket.object(key);
       const { size } = blob;
       const headers = objectHeaders(asked, object, asked.range === undefined);
-      if (asked.range === undefined) return { status: 200, headers, blob: { blob, start: 0, end: size } };
-      // RFC 9110 section 14.2
-      const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(asked.range) ?? [];
-      const start = Number(first);
-      const end = last === '' ? size : Math.min(Number(last) + 1, size);
-      if (!(start < end)) throw s3Error('InvalidRange', 'The requested range is not satisfiable');
+      for (const name of keptHeaders) {
+        const wanted = query.get(`response-${name}`);
+        if (wanted !== null) headers[name] = wanted;
+      }
+      assertConditions(asked, object);
+      if (isNotModified(asked, object)) return { status: 304, headers };
+      const range = rangeOf(asked.range, size);
+      if (range === null) return { status: 200, headers, blob: { blob, start: 0, end: size } };
+      const { start, end } = range;
       headers['content-range'] = `bytes ${start}-${end - 1}/${size}`;
       return { status: 206, headers, blob: { blob, start, end } };
     },
@@ -171,10 +184,19 @@ export const operations = {
     needs: ['uploads'],
     run({ bucket: name, key, headers }, { bucket, newId }) {
       const checksums = headers['x-amz-checksum-algorithm'] === 'CRC32';
+      const crc32c = headers['x-amz-checksum-algorithm'] === 'CRC32C';
       const uploadId = `upload.${newId()}`;
       const initiated = new Date();
       const parts = new Map();
-      bucket.addUpload({ key, uploadId, initiated, checksums, parts, headers: descriptionOf(headers) });
+      bucket.addUpload({
+        key,
+        uploadId,
+        initiated,
+        checksums,
+        crc32c,
+        parts,
+        headers: descriptionOf(headers),
+      });
       const begun = named({ Bucket: name, Key: key, UploadId: uploadId });
       return { status: 200, xml: xmlDocument('InitiateMultipartUploadResult', begun) };
     },
@@ -290,15 +312,18 @@ function descriptionOf(headers: IncomingHttpHeaders): Record<string, string> {
 /** A part of an object has no checksum. */
 function objectHeaders(
   asked: IncomingHttpHeaders,
-  { headers, etag, lastModified, checksums, crc32 }: Omit<StoredObject, 'blob'>,
+  { headers, etag, lastModified, checksums, crc32, crc32c }: Omit<StoredObject, 'blob'>,
   whole: boolean,
 ): Record<string, string> {
-  const checksum = whole && checksums && asked['x-amz-checksum-mode'] === 'ENABLED';
+  const wanted = whole && asked['x-amz-checksum-mode'] === 'ENABLED';
+  const checksum = wanted && checksums;
   return {
     ...headers,
     etag: `"${etag}"`,
     'last-modified': lastModified.toUTCString(),
     ...(checksum && { [checksumHeader]: checksumText(crc32), 'x-amz-checksum-type': 'FULL_OBJECT' }),
+    ...(wanted &&
+      crc32c !== undefined && { 'x-amz-checksum-crc32c': crc32c, 'x-amz-checksum-type': 'FULL_OBJECT' }),
   };
 }
 
@@ -307,7 +332,7 @@ function textOf({ blob }: ReceivedBody): string {
 }
 
 /** The parts that a CompleteMultipartUpload document names, each found and checked. */
-function partsOf(document: string, { parts, checksums }: MultipartUpload) {
+function partsOf(document: string, { parts, checksums, crc32c }: MultipartUpload) {
   return [...document.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, entry = '']) => {
     const text = (name: string): string | undefined =>
       new RegExp(`<${name}>(.*?)</${name}>`).exec(entry)?.[1]?.replace(/&quot;|"/g, '');
@@ -316,7 +341,8 @@ function partsOf(document: string, { parts, checksums }: MultipartUpload) {
     // AWS takes a list without them for FULL_OBJECT; MinIO and Versity want each for every upload made with checksums
     const sameChecksum =
       checksum === undefined ? !checksums : part !== undefined && checksum === checksumText(part.crc32);
-    if (part === undefined || part.etag !== text('ETag') || !sameChecksum)
+    const sameCrc32c = !crc32c || text('ChecksumCRC32C') === part?.crc32c;
+    if (part === undefined || part.etag !== text('ETag') || !sameChecksum || !sameCrc32c)
       throw s3Error('InvalidPart', 'One or more of the specified parts could not be found.');
     return part;
   });

@@ -2,10 +2,12 @@
 const statusOf = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
+  AuthorizationQueryParametersError: 400,
   BadDigest: 400,
   EntityTooSmall: 400,
   InternalError: 500,
   InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
   InvalidPart: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
@@ -13,6 +15,7 @@ const statusOf = {
   NoSuchKey: 404,
   NoSuchUpload: 404,
   NotImplemented: 501,
+  PreconditionFailed: 412,
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
 } as const;

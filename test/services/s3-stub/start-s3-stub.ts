@@ -15,6 +15,10 @@ export interface S3StubOptions {
   readonly minPartBytes?: number;
   /** What a list answers at once; S3's is 1000. */
   readonly pageSize?: number;
+  /** Whether ETags of what is sent at once are MD5, as those of S3; costs CPU. */
+  readonly md5Etags?: boolean;
+  /** Lower-case names of headers that this server does not know. */
+  readonly ignores?: readonly string[];
   /** For rules with a probability. */
   readonly seed?: number;
 }
@@ -66,17 +70,18 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     secretAccessKey: 'stub-secret-access-key-0000000000000001',
     region: 'us-east-1',
   };
-  const { minPartBytes = 5 * 1024 ** 2, pageSize = 1000 } = options;
+  const { minPartBytes = 5 * 1024 ** 2, pageSize = 1000, md5Etags = false, ignores = [] } = options;
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
   const requests: LoggedRequest[] = [];
   let ids = 0;
   const context = {
-    stub: { bucket, minPartBytes, pageSize, newId: () => `${++ids}`.padStart(32, '0') },
+    stub: { bucket, minPartBytes, pageSize, md5Etags, newId: () => `${++ids}`.padStart(32, '0') },
     bucketName: 'stub-bucket',
     credentials,
     openBlob: storageOf(options.storage),
     faults,
+    ignores,
     requests,
   };
   const underWay = new Set<Promise<void>>();
