@@ -37,13 +37,15 @@ interface Progress {
 
 /** Milliseconds for a request to the service; a part has twice that. */
 const timeout = 240_000;
+/** Bytes per millisecond. */
+const slowestRead = 10_000;
 /** Milliseconds, of the 15 minutes for which addresses hold. */
 const useAddressesFor = 600_000;
 const mostAddresses = 100;
 
 declare const location: { readonly origin: string } | undefined;
 
-/** Sends the bytes to the bucket itself (docs/uploads.md, "Direct uploads"). */
+/** Sends the bytes to the bucket itself (docs/api.md, "Direct uploads"). */
 export async function sendDirect(upload: LargeUpload): Promise<CloudFile> {
   let address = keepAddress(upload);
   let [tries, most, lanes] = [0, 0, 3];
@@ -81,7 +83,7 @@ async function begin(upload: LargeUpload): Promise<Plan> {
 
 /** Sends a request to the service. @param address may have the query of an upload link @param body none: GET */
 async function ask<Answer>(
-  { client, signal }: LargeUpload,
+  { client, bytes, signal }: LargeUpload,
   address: string,
   path: string,
   query: string,
@@ -89,11 +91,13 @@ async function ask<Answer>(
 ): Promise<Answer> {
   const [own = '', link] = address.split('?');
   const search = [query, link].filter(Boolean).join('&');
+  // a completion may read all bytes, or copy them
+  const limit = path ? timeout + Math.ceil((bytes.size ?? 0) / slowestRead) : timeout;
   const call = {
     method: body ? 'POST' : 'GET',
     path: `${own}${path}${search && `?${search}`}`,
     ...(body && { headers: { 'content-type': 'application/json' } }),
-    ...attemptWith(body && JSON.stringify(body), timeout, signal),
+    ...attemptWith(body && JSON.stringify(body), limit, signal),
     signal,
     // by the loop over rounds
     repeatable: false,

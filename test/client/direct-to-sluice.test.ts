@@ -12,6 +12,9 @@ import {
   sluiceWithDigests,
   someBytes,
 } from '../services/client-files.ts';
+import { lastingPort } from '../services/lasting-port.ts';
+import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
+import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import type { Sluice } from '../services/start-sluice.ts';
 
 /** The smallest part of S3. */
@@ -89,4 +92,54 @@ t.test('an upload that the server has dropped begins anew', async (t) => {
   const headers = { authorization: `Bearer ${sluice.token}` };
   t.equal((await fetch(`${sluice.baseUrl}${address}`, { method: 'DELETE', headers })).status, 204);
   t.equal(await read(sluice, await upload(client, chosen(), options)), sha256(bytes));
+});
+
+t.test('to a bucket, which the server offers', async (t) => {
+  const stub = await startS3Stub();
+  t.teardown(() => stub.close());
+  const cuts = await cuttingProxy(t, { baseUrl: stub.endpoint }, { cuts: 3, after: (id) => id * 2_000_000 });
+  const sluice = await sluiceWithDigests(t, {
+    ...stubSettings(stub),
+    ...{ S3_PUBLIC_ENDPOINT: cuts.url, DIGEST: 'none' },
+  });
+  const client = clientOf(sluice);
+  await goesDirectly(t, sluice, client);
+  t.ok(cuts.cut() > 0);
+
+  const before = cuts.forwarded('toTarget');
+  const file = await upload(client, chosen(), { partBytes });
+  t.equal(await read(sluice, file), sha256(bytes));
+  t.match(file, { verified: 'size' });
+  t.ok(cuts.forwarded('toTarget') >= before + bytes.length, 'by default');
+
+  const faults = [
+    { action: { kind: 'error', status: 503, code: 'SlowDown' }, times: 2 },
+    { action: { kind: 'error', status: 403, code: 'AccessDenied', stage: 'before-body' }, times: 2 },
+    // stored, and the answer lost
+    { action: { kind: 'reset', stage: 'after-work' }, times: 2 },
+    { action: { kind: 'reset-in-body', bytes: 1_000_000 }, times: 1 },
+  ] as const;
+  for (const fault of faults) {
+    stub.fault({ operation: 'UploadPart', ...fault });
+    const stored = await upload(client, chosen(), { partBytes });
+    t.equal(await read(sluice, stored), sha256(bytes), JSON.stringify(fault));
+    stub.clearFaults();
+  }
+  // an object of one part can't be sent again
+  stub.fault({ operation: 'PutObject', times: 1, after: 1, action: { kind: 'reset', stage: 'after-work' } });
+  t.match(await upload(client, 'hello', { direct: true }), { size: 5 });
+  stub.clearFaults();
+  t.strictSame(stub.openUploads(), []);
+});
+
+t.test('a bucket that nobody reaches, while the server answers', async (t) => {
+  const stub = await startS3Stub();
+  t.teardown(() => stub.close());
+  const sluice = await sluiceWithDigests(t, {
+    ...stubSettings(stub),
+    ...{ S3_PUBLIC_ENDPOINT: `http://127.0.0.1:${await lastingPort()}`, DIGEST: 'none' },
+  });
+  const client = clientOf(sluice, { retries: 1 });
+  await t.rejects(upload(client, chosen(), { partBytes }), { code: 'bucket_unreachable', status: 0 });
+  t.match(await upload(client, chosen(), { partBytes, direct: false }), { size: bytes.length });
 });
