@@ -217,24 +217,42 @@ export async function digestOf(chunks: AsyncIterable<Uint8Array>): Promise<strin
   return hash.digest('hex');
 }
 
-/** Null: there is none. The last line may be incomplete. */
+/** Null: there is none. The last line may be incomplete. Rejects with a CommandError if an item lies outside the folder. */
 async function readJournal(
   path: string,
 ): Promise<{ start: JournalStart; items: Map<string, DoneItem> } | null> {
   const text = createReadStream(path, 'utf8');
   let start: JournalStart | null = null;
   const items = new Map<string, DoneItem>();
+  let number = 0;
   try {
     for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+      number++;
       const read = parsed(line);
       if (read === null) continue;
-      if (start === null) start = read as JournalStart;
-      else items.set((read as DoneItem).path, read as DoneItem);
+      if (start === null) {
+        start = read as JournalStart;
+        if (start.format !== format) return null;
+        continue;
+      }
+      const item = read as DoneItem;
+      if (!isItemPath(item.path))
+        throw new CommandError(
+          `${path}, line ${number}: ${JSON.stringify(item.path)} is not the path of an item: nothing was changed`,
+        );
+      items.set(item.path, item);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  } finally {
+    text.destroy();
   }
-  return start?.format === format ? { start, items } : null;
+  return start === null ? null : { start, items };
+}
+
+/** Whether a path is below a project of the export, as all of `pathOf` are. `--again` removes what the journal names. */
+function isItemPath(path: unknown): boolean {
+  return typeof path === 'string' && /^[^./\\\0][^/\\\0]*(?:\/[^./\\\0][^/\\\0]*)+$/.test(path);
 }
 
 function parsed(line: string): unknown {

@@ -1,7 +1,7 @@
 /** What `sluice export` and `sluice import` do when answers are late, cut, or other than the ones before. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -213,6 +213,50 @@ t.test('an export has whole files alone', async (t) => {
     message: /neither empty/,
   });
 });
+
+t.test(
+  'a journal that names something outside of its folder is refused, and nothing is touched',
+  async (t) => {
+    const outer = await temporaryFolder(t);
+    const [root, journal] = [join(outer, 'export'), join(outer, 'export/done.ndjson')];
+    await mkdir(join(outer, 'x'));
+    await writeFile(join(outer, 'x/precious'), 'data');
+    const begin = (again: boolean) => ExportFolder.begin(root, 'http://a', { again });
+    await begin(false);
+    const [start] = (await readFile(journal, 'utf8')).split('\n');
+    const good = JSON.stringify({ path: 'p/files/a', bytes: 4, sha256: '' });
+    await mkdir(join(root, 'p/files'), { recursive: true });
+    await writeFile(join(root, 'p/files/a'), 'data');
+    await writeFile(join(root, 'sluice-export.json'), '{"format":1}');
+    const bad = [
+      '../x',
+      '../x/precious',
+      '..',
+      '.',
+      '',
+      '/',
+      '/x',
+      'p/../../x',
+      'p//a',
+      'p',
+      '..\\x',
+      'p/\0',
+      7,
+    ];
+    for (const path of [...bad, undefined]) {
+      const text = `${start}\n${good}\n${JSON.stringify({ path, bytes: 4, sha256: '' })}\n`;
+      await writeFile(journal, text);
+      const refused = { message: new RegExp(`^${journal}, line 3: .* is not the path of an item`) };
+      for (const again of [true, false]) await t.rejects(begin(again), refused, `${path}`);
+      await t.rejects(ExportFolder.openWhole(root), refused);
+      t.equal(await readFile(journal, 'utf8'), text);
+    }
+    t.equal(await readFile(join(outer, 'x/precious'), 'utf8'), 'data');
+    t.strictSame((await readdir(root, { recursive: true })).sort(), [
+      ...['done.ndjson', 'p', 'p/files', 'p/files/a', 'sluice-export.json'],
+    ]);
+  },
+);
 
 t.test('names are safe, and differ where letter case does not count', async (t) => {
   const names = [
