@@ -39,13 +39,14 @@ export async function uploadStream(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const body = Readable.from(chunks);
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const body = Readable.from(untilStopped(chunks, stop.signal));
   // lib-storage reads it, and reports its errors
   body.on('error', () => {});
-  const onAbort = (): void => void body.destroy(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  // without this the upload would wait for more bytes before it fails
-  const requests = new UploadRequests(context, key, signal, (error) => void body.destroy(error));
+  // without the stop, the upload would wait for more bytes before it fails
+  const requests = new UploadRequests(context, key, signal, (error) => stop.abort(error));
   const writerId = randomUUID();
   const contentType = 'application/octet-stream';
   try {
@@ -72,6 +73,23 @@ export async function uploadStream(
     body.destroy();
   }
   await requests.dropOthers();
+}
+
+/** Ends with the signal's reason also while the source waits for bytes: a destroyed `Readable` would wait for it, too. */
+async function* untilStopped(
+  chunks: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await untilAborted(source.next(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    source.return?.().catch(() => {});
+  }
 }
 
 type Command = Parameters<S3Client['send']>[0];
