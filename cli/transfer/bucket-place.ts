@@ -17,22 +17,26 @@ const itemsASegment = 100;
 const bytesASegment = 64 * 1024 ** 2;
 /** How long the lines of finished items may take to be stored when the command ends early. Milliseconds. */
 const flushTime = 30_000;
+/** A key may have 1,024, and the paths of an export have up to 500. Bytes. */
+const longestPrefix = 400;
 
 export interface BucketAddress {
   readonly bucket: string;
-  /** Empty, or with a slash at its end. */
+  /** With a slash at its end. */
   readonly prefix: string;
 }
 
-/** @param address `s3://BUCKET` or `s3://BUCKET/PREFIX`, as the AWS CLI has it */
+/**
+ * Reads `s3://BUCKET/PREFIX`. A prefix is required: uploads under it that were interrupted are dropped, and in a whole
+ * bucket they may be of others.
+ */
 export function bucketAddress(address: string): BucketAddress {
   const [, bucket, path = ''] =
-    /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9])(?:\/+(.*?))?\/*$/s.exec(address) ?? [];
-  const parts = path.split('/');
-  const isSafe = path === '' || parts.every((part) => /^(?!\.\.?$)[^\p{Cc}]+$/u.test(part));
-  if (bucket === undefined || !isSafe || Buffer.byteLength(path) > 400)
+    /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9])\/(.*?)\/*$/s.exec(address) ?? [];
+  const isSafe = path.split('/').every((part) => /^(?!\.\.?$)[^\p{Cc}]+$/u.test(part));
+  if (bucket === undefined || !isSafe || Buffer.byteLength(path) > longestPrefix)
     throw new CommandError(`${address} is not an address such as s3://bucket/prefix`);
-  return { bucket, prefix: path === '' ? '' : `${path}/` };
+  return { bucket, prefix: `${path}/` };
 }
 
 /** An export under a prefix of a bucket. Each file is an object, which is streamed. */
@@ -75,7 +79,12 @@ export class BucketPlace implements ExportPlace {
       ...s3,
       // a command can wait for longer than a request of a client
       timing: { request: 2 * s3RequestTimeout, quiet: s3RequestTimeout },
-      log: { warn: (_: unknown, text = 'a warning of the S3 client') => warn(`S3: ${text}`) },
+      log: {
+        warn: (fields: unknown, text = 'a warning of the S3 client') => {
+          const { err } = fields as { readonly err?: Error };
+          warn(`S3: ${text}${err === undefined ? '' : `: ${err.message}`}`);
+        },
+      },
     });
     return new BucketPlace(address, bucket, signal);
   }
@@ -175,9 +184,13 @@ export class BucketPlace implements ExportPlace {
     this.#noted = { lines: [], bytes: 0 };
     const path = `done-${`${++this.#segments}`.padStart(6, '0')}.ndjson`;
     const chunks = Readable.from(gathered(this.#start, lines));
-    await this.#try(() =>
-      this.#bucket.upload({ key: this.#prefix + path, chunks, bytes: undefined }, signal),
-    );
+    try {
+      await this.#bucket.upload({ key: this.#prefix + path, chunks, bytes: undefined }, signal);
+    } catch (error) {
+      // `close` tries once more
+      this.#noted.lines.unshift(...lines);
+      throw this.#explained(error);
+    }
     (await this.#listed()).set(path, 0);
   }
 

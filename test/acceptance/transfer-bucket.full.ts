@@ -131,7 +131,8 @@ t.test('a project moves through a bucket', async (t) => {
   await t.test('an export that has lost something, or was changed, is refused', async (t) => {
     const client = sdkClient(stub);
     t.teardown(() => client.destroy());
-    const third = await environmentOf(await sluiceFor(t), stub);
+    const sluice = await sluiceFor(t);
+    const third = await environmentOf(sluice, stub);
     const large = stub.objects().find(({ size }) => size === 17 * megabyte);
     const [Bucket, Key] = [stub.bucket, large?.key];
     const changed = Buffer.from(large?.bytes ?? []);
@@ -141,6 +142,9 @@ t.test('a project moves through a bucket', async (t) => {
       status: 1,
       stderr: /large\.bin is damaged: its SHA-256 does not match done\.ndjson/,
     });
+    const { baseUrl, token } = sluice;
+    const stored = (await call({ baseUrl, token, path: '/_f_/shop?limit=100' })).body.files as ListedFile[];
+    t.notOk(stored.some(({ size }) => size === 17 * megabyte));
     await client.send(new DeleteObjectCommand({ Bucket, Key }));
     t.match(await run('cli/import.ts', ['--from', address], third), {
       status: 1,
@@ -166,7 +170,15 @@ t.test('a project moves through a bucket', async (t) => {
       stderr: /^sluice: s3:\/\/other-bucket\/x: the bucket does not exist$/m,
     });
     t.match(await wrong({ S3_REGION: 'Not a region' }), { status: 1, stderr: /S3_REGION/ });
-    for (const bad of ['bucket/x', 's3://', 's3://b', 's3://bucket/../x', 's3://bucket/a//b'])
+    for (const bad of [
+      'bucket/x',
+      's3://',
+      's3://b/x',
+      's3://bucket',
+      's3://bucket/',
+      's3://bucket/../x',
+      's3://bucket/a//b',
+    ])
       t.match(await wrong({}, bad), { status: 1, stderr: /is not an address such as/ });
     t.match(await run('cli/export.ts', [address], fromEnv), { status: 1, stderr: /write it after --to/ });
     t.match(await run('cli/import.ts', ['x', '--from', address], toEnv), {
