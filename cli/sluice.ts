@@ -11,8 +11,8 @@ Usage: sluice [COMMAND] [OPTIONS]
   gateway     serves uploads and downloads alone
   query       serves records alone
   token       makes, lists or revokes access tokens
-  export      fetches whole projects of a running server into a folder
-  import      makes projects on a running server from such a folder, or compares them
+  export      fetches whole projects of a running server into a folder or a bucket
+  import      makes projects on a running server from an export, or compares them
   types       writes the record spaces of a project as types for sluice-client
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads

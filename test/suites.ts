@@ -112,6 +112,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/s3-servers/s3-store.test.ts',
       'test/s3-servers/upload.test.ts',
       'test/s3-servers/resumable.test.ts',
+      'test/s3-servers/transfer.test.ts',
       ...uploadSamples,
     ],
     install: 'test/docs',
