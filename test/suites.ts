@@ -106,6 +106,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   versity: {
     jobs: 2,
     files: [
+      'test/s3-servers/direct-store.test.ts',
       'test/s3-servers/s3-store.test.ts',
       'test/s3-servers/upload.test.ts',
       'test/s3-servers/resumable.test.ts',

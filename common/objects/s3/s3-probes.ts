@@ -7,6 +7,7 @@ import { type S3Context, trySend } from './s3-context.ts';
 import { failureOf } from './s3-failure.ts';
 import { plainEtag } from './s3-inspect.ts';
 import type { UploadName } from './s3-list-parts.ts';
+import { headRequest } from './s3-requests.ts';
 import { retrying } from './s3-retry.ts';
 import type { S3Request } from './s3-sender.ts';
 
@@ -26,6 +27,8 @@ const wrongCrc32c = { 'x-amz-checksum-crc32c': 'AAAAAA==' };
 const rightCrc32c = { 'x-amz-checksum-crc32c': crc32c };
 const wrongMd5 = { 'content-md5': createHash('md5').digest('base64') };
 const rightMd5 = { 'content-md5': md5.toString('base64') };
+
+const described = { 'content-type': 'text/plain', 'x-amz-meta-sluice-check': 'kept' };
 
 /** Sends the bytes with these headers. @returns their ETag; null: the store refuses them */
 type Put = (headers: Readonly<Record<string, string>>) => Promise<string | null>;
@@ -75,7 +78,8 @@ export function probePart(
 
 /** A part with its CRC-32C, which servers compare once more when the upload is completed. */
 export function probeChecksums(context: S3Context, key: string, signal: AbortSignal): Promise<boolean> {
-  return withUpload(context, { key, headers: ofWholeCrc32c }, signal, async (uploadId) => {
+  const headers = { ...ofWholeCrc32c, ...described };
+  return withUpload(context, { key, headers }, signal, async (uploadId) => {
     if (uploadId === null) return false;
     const put = partPut(context, { key, uploadId }, signal);
     if ((await put(wrongCrc32c)) !== null) return false;
@@ -90,7 +94,10 @@ export function probeChecksums(context: S3Context, key: string, signal: AbortSig
         return true;
       }),
     );
-    return completed === true;
+    if (completed !== true) return false;
+    // s3proxy 4.0.0 loses the description of such an upload
+    const found = await accepted(() => trySend(context, headRequest(key), signal, limitsOf(context)));
+    return Object.entries(described).every(([name, value]) => found?.headers.get(name) === value);
   });
 }
 
@@ -129,7 +136,9 @@ async function etagOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   const body = { chunks: [bytes], size: bytes.byteLength };
-  const answer = await accepted(() => trySend(context, { ...request, body }, signal, limitsOf(context)));
+  const answer = await accepted(() =>
+    trySend(context, { ...request, body, presigned: true }, signal, limitsOf(context)),
+  );
   return answer && (answer.headers.get('etag') ?? '');
 }
 
