@@ -180,7 +180,7 @@ async function oneObject(
     const { upload, put } = await begin(false);
     const status = await put(1, same, { md5: md5Text(bytes) });
     outcomes.set('object with another MD5', `${status}`);
-    t.equal(isRefusal(status), abilities.checksMd5);
+    if (abilities.checksMd5) t.ok(isRefusal(status), `${status}`);
     t.equal((await direct.inspect(upload.key, never)) === null, isRefusal(status));
   });
 
@@ -292,9 +292,15 @@ async function wrongParts(
   await t.test('a part with another MD5', async (t) => {
     const { upload, put } = await begin(true);
     const status = await put(1, same, { md5: md5Text(bytes) });
-    outcomes.set('part with another MD5', `${status}`);
-    t.equal(isRefusal(status), abilities.checksMd5);
-    t.equal((await direct.listParts(upload, never))?.length, isRefusal(status) ? 0 : 1);
+    const [left] = (await direct.listParts(upload, never)) ?? [];
+    outcomes.set(
+      'part with another MD5',
+      told(status, left === undefined ? 'nothing stored' : 'ETag shows it'),
+    );
+    if (abilities.checksMd5) t.ok(isRefusal(status), `${status}`);
+    // rclone may list a part that it has refused
+    if (abilities.etagIsMd5 && left !== undefined)
+      t.equal(left.etag, createHash('md5').update(same).digest('hex'));
   });
 
   await t.test('a part with another CRC-32C', async (t) => {

@@ -3,7 +3,17 @@ import { untilAborted, withDeadline } from '#kernel/limits/deadline.ts';
 import type { DirectAbilities } from '../direct-store.ts';
 import { checkKey } from '../file-key.ts';
 import type { S3Context } from './s3-context.ts';
-import { enforcesNothing, probeChecksums, probeObject, probePart } from './s3-probes.ts';
+import {
+  enforcesNothing,
+  probeChecksums,
+  probeDigest,
+  probeObject,
+  probePart,
+  rightCrc32c,
+  rightMd5,
+  wrongCrc32c,
+  wrongMd5,
+} from './s3-probes.ts';
 
 /** Deadline of the whole probe. Milliseconds. */
 const probeTimeout = 30_000;
@@ -36,16 +46,18 @@ export class DirectProbe {
     try {
       return await withDeadline(undefined, probeTimeout, async ({ signal }) => {
         const context = this.#context;
-        const [object, part, checksChecksums] = await Promise.all([
+        const [object, md5, checksum, part, checksums] = await Promise.all([
           probeObject(context, newKey(), signal),
+          probeDigest(context, { key: newKey(), wrong: wrongMd5, right: rightMd5 }, signal),
+          probeDigest(context, { key: newKey(), wrong: wrongCrc32c, right: rightCrc32c }, signal),
           probePart(context, newKey(), signal),
           probeChecksums(context, newKey(), signal),
         ]);
         return {
           refusesOverwrite: object.refusesOverwrite,
           etagIsMd5: object.etagIsMd5 && part.etagIsMd5,
-          checksMd5: object.checksMd5 && part.checksMd5,
-          checksChecksums: object.checksChecksums && checksChecksums,
+          checksMd5: md5 && part.checksMd5,
+          checksChecksums: checksum && checksums,
         };
       });
     } catch (err) {

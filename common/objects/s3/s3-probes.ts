@@ -3,10 +3,11 @@ import type { DirectAbilities } from '../direct-store.ts';
 import { beginRequest, ofWholeCrc32c, uploadIdIn } from './s3-begin.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import { completeRequest, sendCompletion } from './s3-complete.ts';
-import { type S3Context, trySend } from './s3-context.ts';
+import { type S3Context, trySend, trySendOrNull } from './s3-context.ts';
 import { failureOf } from './s3-failure.ts';
 import { plainEtag } from './s3-inspect.ts';
-import type { UploadName } from './s3-list-parts.ts';
+import { listParts, type UploadName } from './s3-list-parts.ts';
+import { headRequest } from './s3-requests.ts';
 import { retrying } from './s3-retry.ts';
 import type { S3Request } from './s3-sender.ts';
 
@@ -22,84 +23,114 @@ export const enforcesNothing: DirectAbilities = {
 const bytes = Buffer.from('123456789');
 const crc32c = '4waSgw==';
 const md5 = createHash('md5').update(bytes).digest();
-const wrongCrc32c = { 'x-amz-checksum-crc32c': 'AAAAAA==' };
-const rightCrc32c = { 'x-amz-checksum-crc32c': crc32c };
-const wrongMd5 = { 'content-md5': createHash('md5').digest('base64') };
-const rightMd5 = { 'content-md5': md5.toString('base64') };
+export const wrongCrc32c = { 'x-amz-checksum-crc32c': 'AAAAAA==' };
+export const rightCrc32c = { 'x-amz-checksum-crc32c': crc32c };
+export const wrongMd5 = { 'content-md5': createHash('md5').digest('base64') };
+export const rightMd5 = { 'content-md5': md5.toString('base64') };
+
+const described = { 'content-type': 'text/plain', 'x-amz-meta-sluice-check': 'kept' };
+
+type Headers = Readonly<Record<string, string>>;
 
 /** Sends the bytes with these headers. @returns their ETag; null: the store refuses them */
-type Put = (headers: Readonly<Record<string, string>>) => Promise<string | null>;
+type Put = (headers: Headers) => Promise<string | null>;
 
-/** What is refused has to be accepted where it is right: some servers refuse whatever has the header. */
-const isChecked = async (put: Put, wrong: Parameters<Put>[0], right: Parameters<Put>[0]): Promise<boolean> =>
-  (await put(wrong)) === null && (await put(right)) !== null;
-
-/** With PutObject. */
-export async function probeObject(
+/** Whether a second PutObject with If-None-Match is refused, and whether the ETag of the object is its MD5. */
+export function probeObject(
   context: S3Context,
   key: string,
   signal: AbortSignal,
-): Promise<DirectAbilities> {
-  const put: Put = (headers) =>
-    etagOf(context, { operation: 'PutObject', method: 'PUT', key, headers }, signal);
-  const ifNone = { 'if-none-match': '*' };
-  try {
-    const first = await put(ifNone);
-    const refusesOverwrite = first !== null && (await put(ifNone)) === null;
-    const etag = first ?? (await put({}));
-    const checksMd5 = await isChecked(put, wrongMd5, rightMd5);
-    const checksChecksums = await isChecked(put, wrongCrc32c, rightCrc32c);
-    return { checksMd5, checksChecksums, etagIsMd5: isMd5(etag), refusesOverwrite };
-  } finally {
-    void removeLeftovers(context, { key, object: true });
-  }
+): Promise<Pick<DirectAbilities, 'refusesOverwrite' | 'etagIsMd5'>> {
+  return withObject(context, key, signal, async (put) => {
+    const ifNone = { 'if-none-match': '*' };
+    const etag = await put(ifNone);
+    const refusesOverwrite = etag !== null && (await put(ifNone)) === null;
+    return { refusesOverwrite, etagIsMd5: isMd5(etag ?? (await put({}))) };
+  });
 }
 
-/** A part without checksums. Some servers accept each number only once, so the first one counts. */
+/** Whether a PutObject with a wrong digest leaves nothing, while one with the right digest is accepted. */
+export function probeDigest(
+  context: S3Context,
+  { key, wrong, right }: { readonly key: string } & Readonly<Record<'wrong' | 'right', Headers>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return withObject(context, key, signal, async (put) => {
+    if ((await put(wrong)) !== null) return false;
+    const left = await trySendOrNull(context, headRequest(key), signal);
+    // some servers refuse whatever has the header
+    return left === null && (await put(right)) !== null;
+  });
+}
+
+/** Parts without checksums. */
 export function probePart(
   context: S3Context,
   key: string,
   signal: AbortSignal,
 ): Promise<Pick<DirectAbilities, 'etagIsMd5' | 'checksMd5'>> {
-  return withUpload(context, { key, headers: {} }, signal, async (uploadId) => {
-    if (uploadId === null) return enforcesNothing;
-    const put = partPut(context, { key, uploadId }, signal);
-    const refusesWrong = (await put(wrongMd5)) === null;
-    const right = await put(rightMd5);
-    return {
-      checksMd5: refusesWrong && right !== null,
-      etagIsMd5: isMd5(right ?? (await put({}))),
-    };
+  return withUpload(context, { key, headers: {} }, signal, async (upload) => {
+    if (upload === null) return enforcesNothing;
+    const put = partPut(context, upload, signal);
+    const etag = await put(3)({});
+    const checksMd5 = (await put(2)(wrongMd5)) === null && (await put(1)(rightMd5)) !== null;
+    // rclone refuses it, and keeps it
+    return { checksMd5: checksMd5 && !(await hasPart(context, upload, signal)), etagIsMd5: isMd5(etag) };
   });
 }
 
 /** A part with its CRC-32C, which servers compare once more when the upload is completed. */
 export function probeChecksums(context: S3Context, key: string, signal: AbortSignal): Promise<boolean> {
-  return withUpload(context, { key, headers: ofWholeCrc32c }, signal, async (uploadId) => {
-    if (uploadId === null) return false;
-    const put = partPut(context, { key, uploadId }, signal);
-    if ((await put(wrongCrc32c)) !== null) return false;
-    const etag = await put(rightCrc32c);
+  const headers = { ...ofWholeCrc32c, ...described };
+  return withUpload(context, { key, headers }, signal, async (upload) => {
+    if (upload === null) return false;
+    const put = partPut(context, upload, signal);
+    if ((await put(2)(wrongCrc32c)) !== null || (await hasPart(context, upload, signal))) return false;
+    const etag = await put(1)(rightCrc32c);
     if (etag === null) return false;
-    const request = completeRequest({ key, uploadId }, [
-      { number: 1, etag, checksums: { ChecksumCRC32C: crc32c } },
-    ]);
+    const checksums = { ChecksumCRC32C: crc32c };
+    const request = completeRequest(upload, [{ number: 1, etag, checksums }]);
     const completed = await accepted(() =>
       retrying(context.timing, limitsOf(context), signal, async (attempt) => {
         await sendCompletion(context, request, attempt);
         return true;
       }),
     );
-    return completed === true;
+    if (completed !== true) return false;
+    // s3proxy 4.0.0 loses the description of such an upload
+    const found = await accepted(() => trySend(context, headRequest(key), signal, limitsOf(context)));
+    return Object.entries(described).every(([name, value]) => found?.headers.get(name) === value);
   });
+}
+
+/** Whether the upload has part 2, which was refused. */
+async function hasPart(context: S3Context, upload: UploadName, signal: AbortSignal): Promise<boolean> {
+  const parts = await listParts(context, upload, signal);
+  return parts === null || parts.some(({ number }) => number === 2);
+}
+
+/** Works with PutObject, and removes the object. */
+async function withObject<T>(
+  context: S3Context,
+  key: string,
+  signal: AbortSignal,
+  work: (put: Put) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work((headers) =>
+      etagOf(context, { operation: 'PutObject', method: 'PUT', key, headers }, signal),
+    );
+  } finally {
+    void removeLeftovers(context, { key, object: true });
+  }
 }
 
 /** Begins an upload, and removes what becomes of it. @param work gets null if the store refuses it */
 async function withUpload<T>(
   context: S3Context,
-  { key, headers }: { readonly key: string; readonly headers: Readonly<Record<string, string>> },
+  { key, headers }: { readonly key: string; readonly headers: Headers },
   signal: AbortSignal,
-  work: (uploadId: string | null) => Promise<T>,
+  work: (upload: UploadName | null) => Promise<T>,
 ): Promise<T> {
   let uploadId: string | null = null;
   let isRefused = false;
@@ -108,7 +139,7 @@ async function withUpload<T>(
     const begun = await accepted(() => trySend(context, request, signal, limitsOf(context)));
     isRefused = begun === null;
     uploadId = begun && uploadIdIn(begun);
-    return await work(uploadId);
+    return await work(uploadId === null ? null : { key, uploadId });
   } finally {
     const unknownUpload = uploadId === null && !isRefused;
     if (!isRefused)
@@ -116,10 +147,16 @@ async function withUpload<T>(
   }
 }
 
-function partPut(context: S3Context, { key, uploadId }: UploadName, signal: AbortSignal): Put {
-  const query = { uploadId, partNumber: '1' };
-  return (headers) =>
-    etagOf(context, { operation: 'UploadPart', method: 'PUT', key, query, headers }, signal);
+/** Puts the part with a number. rclone takes each number only once, even after a refusal. */
+function partPut(
+  context: S3Context,
+  { key, uploadId }: UploadName,
+  signal: AbortSignal,
+): (number: number) => Put {
+  return (number) => (headers) => {
+    const query = { uploadId, partNumber: `${number}` };
+    return etagOf(context, { operation: 'UploadPart', method: 'PUT', key, query, headers }, signal);
+  };
 }
 
 /** The ETag of the bytes; null: the store refuses them. */
@@ -129,7 +166,9 @@ async function etagOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   const body = { chunks: [bytes], size: bytes.byteLength };
-  const answer = await accepted(() => trySend(context, { ...request, body }, signal, limitsOf(context)));
+  const answer = await accepted(() =>
+    trySend(context, { ...request, body, presigned: true }, signal, limitsOf(context)),
+  );
   return answer && (answer.headers.get('etag') ?? '');
 }
 
