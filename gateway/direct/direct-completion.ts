@@ -102,17 +102,28 @@ export class DirectCompletion {
     const { etagIsMd5 } = await direct.abilities(signal);
     const problems = parts === null ? [] : problemsOf(plan, { listed: parts, sent, etagIsMd5 });
     let joined = false;
-    if (parts !== null && problems.length === 0) {
-      const sums = plan.checksums ? plan.partCrc32c : undefined;
-      const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
-      joined = await direct.complete(upload, listed, signal);
-    }
+    if (parts !== null && problems.length === 0) joined = await this.#join(plan, parts, signal);
     // an earlier completion may have been cut off before the row was stored; SeaweedFS then lists no parts
     const object = await direct.inspect(plan.file.objectKey, signal);
     if (object?.size === plan.size) return { object, parts: joined ? parts : null };
     if (problems.length > 0) throw uploadIncomplete(problems);
     await plans.close(plans.addressOf(plan.file), signal);
     throw notFound('The object store no longer has the upload: begin it again');
+  }
+
+  /** Throws 409 if parts were sent again after they were listed. */
+  async #join(plan: DirectPlan, parts: readonly UploadedPart[], signal: AbortSignal): Promise<boolean> {
+    const { direct } = this.#deps;
+    const upload = uploadOf(plan);
+    const sums = plan.checksums ? plan.partCrc32c : undefined;
+    const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
+    try {
+      return await direct.complete(upload, listed, signal);
+    } catch (error) {
+      const now = await direct.listParts(upload, signal).catch(() => null);
+      const problems = now === null ? [] : problemsOf(plan, { listed: now, sent: parts, etagIsMd5: false });
+      throw problems.length === 0 ? error : uploadIncomplete(problems);
+    }
   }
 
   /** How well the object is known to be what the client has. Removes it and throws 400 if it is something else. */
