@@ -62,6 +62,11 @@ t.test('says which settings are missing', async (t) => {
     status: 1,
     stderr: /should be an origin/,
   });
+  const away = { ...env, ...settings, S3_PUBLIC_ENDPOINT: 'http://127.0.0.1:1' };
+  t.match(await runToEnd('cli/bucket.ts', page, away), {
+    status: 1,
+    stderr: /http:\/\/127\.0\.0\.1:1 can’t be reached from here/,
+  });
   const wrong = { ...env, ...settings, S3_SECRET_ACCESS_KEY: 'wrong' };
   t.match(await runToEnd('cli/bucket.ts', page, wrong), { status: 1, stderr: /S3_SECRET_ACCESS_KEY/ });
 });
