@@ -19,6 +19,8 @@ export interface S3StubOptions {
   readonly md5Etags?: boolean;
   /** Lower-case names of headers that this server does not know. */
   readonly ignores?: readonly string[];
+  /** Lower-case names of headers that this server answers with 501. */
+  readonly refuses?: readonly string[];
   /** For rules with a probability. */
   readonly seed?: number;
 }
@@ -74,7 +76,13 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     secretAccessKey: 'stub-secret-access-key-0000000000000001',
     region: 'us-east-1',
   };
-  const { minPartBytes = 5 * 1024 ** 2, pageSize = 1000, md5Etags = false, ignores = [] } = options;
+  const {
+    minPartBytes = 5 * 1024 ** 2,
+    pageSize = 1000,
+    md5Etags = false,
+    ignores = [],
+    refuses = [],
+  } = options;
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
   const requests: LoggedRequest[] = [];
@@ -87,6 +95,7 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     openBlob: storageOf(options.storage),
     faults,
     ignores,
+    refuses,
     requests,
   };
   const underWay = new Set<Promise<void>>();
