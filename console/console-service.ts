@@ -101,11 +101,12 @@ function originsOf({ consoleApiUrl }: Config, baseUrl: string, files: readonly s
   return { api, files: [new URL(baseUrl).origin, ...files] };
 }
 
-/** Origins of links to files that do not lead to the gateway. */
-async function originsOfFiles({ publicFilesUrl, s3 }: Config): Promise<readonly string[]> {
-  if (publicFilesUrl !== undefined) return [new URL(publicFilesUrl).origin];
-  if (s3?.publicBucket !== true) return [];
+/** Origins to which links to files lead besides the gateway, and redirects. */
+async function originsOfFiles({ publicFilesUrl, s3, downloads }: Config): Promise<readonly string[]> {
+  const origins = publicFilesUrl === undefined ? [] : [new URL(publicFilesUrl).origin];
+  const linked = s3?.publicBucket === true && publicFilesUrl === undefined;
+  if (s3 === undefined || !(linked || downloads === 'redirect')) return origins;
   // the SDK is loaded only where there is a bucket
   const { s3ObjectUrls } = await import('#objects/s3/s3-address.ts');
-  return [new URL(s3ObjectUrls(s3)('file')).origin];
+  return [...origins, new URL(s3ObjectUrls(s3)('file')).origin];
 }

@@ -1,4 +1,5 @@
 import type { Route } from '#server/http/http-types.ts';
+import type { ApiOperation } from '#server/openapi/api-operation.ts';
 import { underFileRules } from '#server/openapi/file-rules.ts';
 import { UploadAccess, type UploadAccessDeps } from './access/upload-access.ts';
 import { gatewayOperations, type OperationDeps } from './operations.ts';
@@ -27,10 +28,15 @@ export function gatewayRoutes(gatewayDeps: GatewayDeps): Route[] {
       transfersBytes,
       compressed,
       handler: handler(deps),
-      api: underFileRules({ id, tag: 'Files', ...description }),
+      api: described({ id, tag: 'Files', ...description }),
       ...(path.includes('/resumable')
         ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
         : {}),
     }),
   );
+}
+
+/** Rules of files bind every operation that asks who sends the request. */
+function described(operation: ApiOperation): ApiOperation {
+  return operation.access === 'none' ? operation : underFileRules(operation);
 }

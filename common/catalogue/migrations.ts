@@ -1,5 +1,6 @@
 import type { Migration } from './migrate.ts';
 import { fileOwners } from './migrations/file-owners.ts';
+import { fileProofs } from './migrations/file-proofs.ts';
 import { fileTables } from './migrations/file-tables.ts';
 import { fileUseTables } from './migrations/file-use-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   fileUseTables,
   memberTables,
   oidcTables,
+  fileProofs,
 ];

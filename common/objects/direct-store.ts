@@ -114,3 +114,6 @@ export interface DirectStore {
   /** An address for GET of an object, or ranges of it. It does not check that the object exists. */
   readAddress(key: string, options: ReadAddressOptions, signal: AbortSignal): Promise<string>;
 }
+
+/** What it takes for uploads. */
+export type DirectUploadStore = Omit<DirectStore, 'readAddress'>;

@@ -15,7 +15,10 @@ export interface ObjectInfo {
   readonly lastModified: Date;
 }
 
-export interface StoredObject extends ObjectInfo, ObjectDescription {}
+export interface StoredObject extends ObjectInfo, ObjectDescription {
+  /** The entity tag that readers get from the store directly, with its quotes. Absent: there are none. */
+  readonly etag?: string | undefined;
+}
 
 /** Consecutive bytes of an object, as chunks. */
 export interface Part {

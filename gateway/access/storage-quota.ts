@@ -86,15 +86,15 @@ export class StorageQuota {
 /** Asks the stores about the files and the incomplete uploads of an account. */
 export function storageUse({
   cloudFiles,
-  states,
+  unfinished,
 }: {
   readonly cloudFiles: Pick<CloudFiles, 'usedBy'>;
-  readonly states: { bytesOf(account: string, signal: AbortSignal): Promise<number> };
+  readonly unfinished: readonly { bytesOf(account: string, signal: AbortSignal): Promise<number> }[];
 }): (account: string, signal: AbortSignal) => Promise<StorageUse> {
   return async (account, signal) => {
     // in this order: an upload that becomes a file in between counts twice for a moment, but is never missed
-    const unfinished = await states.bytesOf(account, signal);
+    const uploads = await Promise.all(unfinished.map((store) => store.bytesOf(account, signal)));
     const { files, bytes } = await cloudFiles.usedBy(account, signal);
-    return { files, bytes: bytes + unfinished };
+    return { files, bytes: uploads.reduce((sum, more) => sum + more, bytes) };
   };
 }

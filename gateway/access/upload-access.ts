@@ -40,19 +40,26 @@ export class UploadAccess {
     this.#deps = deps;
   }
 
-  /** Authorizes a request that begins an upload, and counts it as a use of its link. Throws 401 or 403. */
-  async begin(request: HttpRequest, projectSlug: string): Promise<UploadGrant> {
-    const { authenticate, uploadLinks, boundAs, maxUploadBytes } = this.#deps;
+  /**
+   * Authorizes a request that begins an upload, and counts it as a use of its link. Throws 401 or 403.
+   * @param most bytes of the largest file
+   */
+  async begin(
+    request: HttpRequest,
+    projectSlug: string,
+    most: number = this.#deps.maxUploadBytes,
+  ): Promise<UploadGrant> {
+    const { authenticate, uploadLinks, boundAs } = this.#deps;
     const value = parameter(request, 'link');
     if (value === undefined) {
       const { userId, grants, bound } = await authenticate(request);
-      return { userId, maxBytes: maxBytesFor(bound, maxUploadBytes), grants, bound };
+      return { userId, maxBytes: maxBytesFor(bound, most), grants, bound };
     }
     const link = await uploadLinks.read(value, projectSlug);
     const { ownerId, user } = link;
     request.body.identify(ownerId);
     const bound = user === undefined ? undefined : await boundAs(ownerId, projectSlug, user, request.signal);
-    const maxBytes = Math.min(link.maxBytes, maxBytesFor(bound, maxUploadBytes));
+    const maxBytes = Math.min(link.maxBytes, maxBytesFor(bound, most));
     await uploadLinks.use(link);
     this.#used.set(request, link);
     return { userId: ownerId, maxBytes, link, bound };

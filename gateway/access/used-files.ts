@@ -6,6 +6,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { Quota } from './storage-quota.ts';
 
 interface UsedFilesParts {
@@ -13,6 +14,7 @@ interface UsedFilesParts {
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
   readonly store: Pick<ObjectStore, 'deleteAll'>;
   readonly quota: Pick<Quota, 'freed'>;
+  readonly plans: Pick<PlanStore, 'closeFor'>;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -129,13 +131,17 @@ export class UsedFiles {
 
   /** Deletes objects, then rows, like DELETE. Files without a row are deleted already. */
   async #deleteSome(some: readonly PlacedFile[], signal: AbortSignal): Promise<readonly PlacedFile[]> {
-    const { cloudFiles, store, quota } = this.#parts;
+    const { cloudFiles, store, quota, plans } = this.#parts;
     const find = async ({ place, name }: PlacedFile): Promise<CloudFile | null> => {
       const file = await cloudFiles.findByName(name, signal);
       return file?.ownerId === place.ownerId && file.projectSlug === place.slug ? file : null;
     };
     const files = await Promise.all(some.map(find));
     const keys = files.flatMap((file) => file?.objectKey ?? []);
+    await plans.closeFor(
+      some.map(({ place: { ownerId, slug }, name }) => ({ ownerId, projectSlug: slug, name })),
+      signal,
+    );
     const left = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
     const isLeft = (file: CloudFile | null): boolean => file !== null && left.has(file.objectKey);
     const gone = files.filter((file): file is CloudFile => file !== null && !isLeft(file));

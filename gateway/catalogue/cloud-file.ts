@@ -1,3 +1,9 @@
+/**
+ * How it was made sure that an object which a client sent by itself has the client's bytes: by its size alone, by MD5s or
+ * CRCs that the store checked, or by reading it.
+ */
+export type Verified = 'size' | 'md5' | 'checksum' | 'bytes';
+
 /** A stored file. It never changes. */
 export interface CloudFile {
   /** UUID. */
@@ -17,6 +23,8 @@ export interface CloudFile {
   readonly crc32: number;
   /** Lower-case hexadecimal digits; absent: it was not computed. */
   readonly sha256?: string | undefined;
+  /** Absent: the bytes came through a gateway. */
+  readonly verified?: Verified | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -17,10 +17,11 @@ export const fileColumns = [
   'updated_at',
   'sha256',
   'owner',
+  'verified',
 ] as const;
 
 /** Columns of the first version. */
-const oldestColumns = fileColumns.length - 2;
+const oldestColumns = fileColumns.length - 3;
 
 /** A file as rows for the tables. */
 export interface FileRow {
@@ -46,6 +47,7 @@ export function fileRow(file: CloudFile): FileRow {
     timestampText(file.updatedAt),
     file.sha256 ?? '',
     file.owner ?? '',
+    file.verified ?? '',
   ];
   return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
@@ -54,7 +56,7 @@ export function fileRow(file: CloudFile): FileRow {
 export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
-  // written by a version without owners, or without digests
+  // written by a version without proofs, owners, or digests
   while (values.length >= oldestColumns && values.length < fileColumns.length) values.push('');
   if (values.length !== fileColumns.length || typeof name !== 'string') {
     throw new Error('the write-ahead log of files has a row of an unknown format');

@@ -2,12 +2,12 @@ import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
-import type { CloudFile, StorageUse } from './cloud-file.ts';
+import type { CloudFile, StorageUse, Verified } from './cloud-file.ts';
 import { fileListColumns, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
-const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner,
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner, verified,
   toFloat64(size) AS bytes, crc32,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
@@ -21,6 +21,7 @@ interface Row {
   content_type: string;
   sha256: string;
   owner: string;
+  verified: Verified | '';
   bytes: number;
   crc32: number;
   created: number;
@@ -170,6 +171,7 @@ function fileOf(row: Row): CloudFile {
     crc32: row.crc32,
     ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
     ...(row.owner === '' ? {} : { owner: row.owner }),
+    ...(row.verified === '' ? {} : { verified: row.verified }),
     createdAt: new Date(row.created),
     updatedAt: new Date(row.updated),
   };

@@ -73,6 +73,11 @@ export class SmallFiles {
     this.#counts = counts;
   }
 
+  /** Whether it caches files at all. */
+  get isOn(): boolean {
+    return this.#cache !== null;
+  }
+
   get(name: string): CachedFile | undefined {
     const cached = this.#cache?.get(name);
     if (cached === undefined || !this.#freshness.isFresh(idOf(name), cached.read)) return undefined;

@@ -14,6 +14,7 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     contentType: file.contentType,
     size: file.size,
     ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
+    ...(file.verified === undefined ? {} : { verified: file.verified }),
   };
 }
 
@@ -34,9 +35,14 @@ export const cloudFile = named(
       sha256: {
         type: 'string',
         pattern: '^[0-9a-f]{64}$',
-        description: 'SHA-256 of the file. Only with DIGEST=sha-256',
+        description: 'SHA-256 of the file. Only with DIGEST=sha-256, or verified by its bytes',
+      },
+      verified: {
+        type: 'string',
+        enum: ['size', 'md5', 'checksum', 'bytes'],
+        description: 'Of a file that was sent straight to the object store: what proves its bytes',
       },
     },
-    { optional: ['sha256'] },
+    { optional: ['sha256', 'verified'] },
   ),
 );

@@ -4,7 +4,7 @@ import { checkOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';
 
 /** The properties of a file that are known before its bytes. */
-export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
+export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'verified' | 'createdAt' | 'updatedAt'>;
 
 /**
  * Throws 400 for an invalid name. @param sent name and type as the client sent them; `name`: the stored name of a copy

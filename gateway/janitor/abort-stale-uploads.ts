@@ -1,6 +1,7 @@
 import { readCheckKey, readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore, OpenUpload } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';
@@ -10,6 +11,8 @@ export interface StaleUploadDeps {
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   /** Tells resumable uploads apart, however old their last bytes are. */
   readonly resumable: Pick<ResumableUploads, 'isOpen'>;
+  /** Planned uploads end with their plan. */
+  readonly plans: Pick<PlanStore, 'has'>;
   /** Milliseconds without new parts after which an upload is stale. */
   readonly staleAfter: number;
 }
@@ -19,7 +22,7 @@ const candidatesPerRun = 10_000;
 
 /** Aborts uploads of this deployment that get no more parts. @param deployment its id */
 export async function abortStaleUploads(
-  { store, uploads, resumable, staleAfter }: StaleUploadDeps,
+  { store, uploads, resumable, plans, staleAfter }: StaleUploadDeps,
   deployment: string,
   run: JanitorRun,
 ): Promise<void> {
@@ -37,6 +40,7 @@ export async function abortStaleUploads(
       if (written === null || written.getTime() > limit) return;
       if (uploads.openKeys.some((key) => store.isUploadOf(upload, key))) return;
       if (await resumable.isOpen(upload.key, signal)) return;
+      if (await plans.has(upload.key, signal)) return;
       if (!dryRun) await store.abortUpload(upload, signal);
       report.uploadsAborted++;
     });

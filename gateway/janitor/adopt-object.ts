@@ -5,6 +5,8 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { readObjectMetadata } from '../files/object-metadata.ts';
+import { isPlanned } from '../plans/direct-plan.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 
 export interface AdoptDeps {
@@ -13,6 +15,8 @@ export interface AdoptDeps {
   readonly digests: Pick<Digests, 'of'>;
   /** Knows uploads that rules bind. */
   readonly resumable: Pick<ResumableUploads, 'isRefused'>;
+  /** Knows objects that clients sent by themselves. */
+  readonly plans: Pick<PlanStore, 'decidesOn'>;
 }
 
 /**
@@ -20,10 +24,12 @@ export interface AdoptDeps {
  * is left as it is: it may be an only copy.
  */
 export async function adoptObject(
-  { store, cloudFiles, digests, resumable }: AdoptDeps,
+  { store, cloudFiles, digests, resumable, plans }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
+  // before it is looked for: nobody has acknowledged it
+  if (await plans.decidesOn(key, signal)) return 'nothing there';
   const stored = await store.head(key, signal);
   if (stored === null) return 'nothing there';
   const metadata = readObjectMetadata(stored.metadata);
@@ -56,8 +62,11 @@ export async function adoptObject(
     createdAt: stored.lastModified,
     updatedAt: stored.lastModified,
   };
-  // the row may have been inserted during a long read
-  if (sha256 !== undefined && (await cloudFiles.namesWithRow([parts.name], signal)).size > 0)
+  // the row may have been inserted during a long read, or just before its plan was removed
+  if (
+    (sha256 !== undefined || isPlanned(parts.name)) &&
+    (await cloudFiles.namesWithRow([parts.name], signal)).size > 0
+  )
     return 'nothing there';
   if (!dryRun) await cloudFiles.insert(file, signal);
   return 'row made';

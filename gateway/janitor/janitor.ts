@@ -1,12 +1,15 @@
 import type { Deployment } from '#catalogue/deployment.ts';
 import { LockRefused, type ProcessLock } from '#coordination/redis/process-lock.ts';
 import type { Log } from '#kernel/log/log.ts';
+import type { DirectStore } from '#objects/direct-store.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';
+import { expirePlans } from './expire-plans.ts';
 import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
 import { runSteps } from './janitor-run.ts';
@@ -21,6 +24,9 @@ export interface JanitorOptions {
   /** Uploads of this process are not stale, whatever the store says. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen' | 'isRefused'>;
+  readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has'>;
+  /** Null: parts are objects of their own. */
+  readonly direct: Pick<DirectStore, 'abort'> | null;
   readonly log: Log;
   /** Milliseconds without new parts after which an upload is aborted. */
   readonly staleAfter: number;
@@ -96,6 +102,7 @@ export class Janitor {
       { ...args, signal, log: options.log },
       {
         'expire uploads': (run) => expireUploads(options, id, run),
+        'expire plans': (run) => expirePlans(options, id, run),
         'abort uploads': (run) => abortStaleUploads(options, id, run),
         'match objects': (run) => this.#objects.run(id, run),
         'match rows': (run) => this.#rows.run(run),

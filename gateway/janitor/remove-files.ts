@@ -3,6 +3,8 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { plansPrefix, readPlanKey } from '../plans/direct-plan.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import type { StateStore } from '../resumable/state-store.ts';
 import { readUploadKey, uploadsPrefix } from '../resumable/upload-state.ts';
@@ -12,6 +14,7 @@ interface RemoveFilesDeps {
   readonly cloudFiles: Pick<CloudFiles, 'removeOwner'>;
   readonly states: Pick<StateStore, 'uploadsOf'>;
   readonly resumable: Pick<ResumableUploads, 'drop'>;
+  readonly plans: Pick<PlanStore, 'closeAll' | 'closeFor'>;
   readonly deploymentId: string;
 }
 
@@ -23,7 +26,7 @@ const objectsAtOnce = 1000;
  * that have none.
  */
 export function removeFiles(deps: RemoveFilesDeps): RemovePart {
-  const { store, cloudFiles, states, resumable, deploymentId } = deps;
+  const { store, cloudFiles, states, resumable, plans, deploymentId } = deps;
   return async (ownerId, signal, isLast) => {
     for (const upload of await states.uploadsOf(ownerId, signal))
       await resumable.drop(upload, signal).catch((error: unknown) => {
@@ -32,7 +35,13 @@ export function removeFiles(deps: RemoveFilesDeps): RemovePart {
       });
     // requests under way drop their own uploads when they are refused
     if (isLast) await abortUploads(store, ownerId, deploymentId, signal);
-    await deleteBelow(store, `${deploymentId}/${ownerId}/`, signal);
+    await closePlans(deps, ownerId, signal);
+    await deleteBelow(store, `${deploymentId}/${ownerId}/`, signal, (keys) =>
+      plans.closeFor(
+        keys.flatMap((key) => readFileKey(key) ?? []),
+        signal,
+      ),
+    );
     await deleteBelow(store, `${uploadsPrefix(deploymentId)}${ownerId}/`, signal);
     await cloudFiles.removeOwner(ownerId, signal);
   };
@@ -51,13 +60,31 @@ async function abortUploads(
   }
 }
 
+/** Ends planned uploads, and removes their parts. Marks of ended ones stay until no bytes can arrive any more. */
+async function closePlans(
+  { store, plans, deploymentId }: RemoveFilesDeps,
+  ownerId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const parts: string[] = [];
+  for await (const { key } of store.list(`${plansPrefix(deploymentId)}${ownerId}/`, signal)) {
+    const found = readPlanKey(key);
+    if (found?.is === 'plan') await plans.closeAll([found], signal);
+    else if (found?.is === 'part') parts.push(key);
+  }
+  for (let at = 0; at < parts.length; at += objectsAtOnce)
+    await store.deleteAll(parts.slice(at, at + objectsAtOnce), signal);
+}
+
 async function deleteBelow(
   store: RemoveFilesDeps['store'],
   prefix: string,
   signal: AbortSignal,
+  before: (keys: readonly string[]) => Promise<void> = async () => {},
 ): Promise<void> {
   let keys: string[] = [];
   const flush = async (): Promise<void> => {
+    await before(keys);
     const left = keys.length === 0 ? [] : await store.deleteAll(keys, signal);
     if (left.length > 0) throw new Error(`${left.length} objects of a deleted account were not deleted`);
     keys = [];

@@ -68,7 +68,7 @@ export class UploadLinks {
   }
 
   /** Returns the use of an upload that failed. */
-  async giveBack(link: UploadLink): Promise<void> {
+  async giveBack(link: Pick<UploadLink, 'id' | 'times'>): Promise<void> {
     if (link.times > 0) await this.#uses.giveBack(link.id);
   }
 

@@ -11,6 +11,7 @@ import type { UsedFiles } from '../access/used-files.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { assertPreconditions, validatorsOf } from '../download/conditional.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
+import type { PlanStore } from '../plans/plan-store.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DeleteFileDeps {
@@ -19,6 +20,7 @@ export interface DeleteFileDeps {
   readonly store: Pick<ObjectStore, 'delete' | 'deleteAll'>;
   readonly quota: Pick<Quota, 'freed'>;
   readonly used: Pick<UsedFiles, 'hold'>;
+  readonly plans: Pick<PlanStore, 'closeFor'>;
 }
 
 /** Time limit of a deletion in the stores. Milliseconds. */
@@ -43,7 +45,14 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  * is recent. The other order would leave an object without a row, and the janitor would restore the file. For the same
  * reason the janitor looks up rows before objects: it never mistakes a deletion under way for a missing row.
  */
-function deleteFileOperation({ authenticate, cloudFiles, store, quota, used }: DeleteFileDeps): Handler {
+function deleteFileOperation({
+  authenticate,
+  cloudFiles,
+  store,
+  quota,
+  used,
+  plans,
+}: DeleteFileDeps): Handler {
   return async (request) => {
     const { userId, bound } = await authenticate(request);
     // what is deleted has to be readable, too
@@ -58,6 +67,7 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota, used }: D
     const held = await used.hold({ ownerId: userId, slug: project as string }, [name], signal);
     if (held.inUse.has(name)) throw fileInUse();
     try {
+      await plans.closeFor([file], signal);
       await store.delete(file.objectKey, signal);
     } catch (error) {
       await held.release([name]).catch(() => {});

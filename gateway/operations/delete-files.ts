@@ -71,7 +71,14 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 };
 
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
-function deleteFilesOperation({ authenticate, cloudFiles, store, quota, used }: DeleteFileDeps): Handler {
+function deleteFilesOperation({
+  authenticate,
+  cloudFiles,
+  store,
+  quota,
+  used,
+  plans,
+}: DeleteFileDeps): Handler {
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId, bound } = await authenticate(request);
@@ -95,10 +102,13 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota, used }: 
     for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
     const keys = files.map(({ objectKey }) => objectKey);
     const left = new Set(
-      await store.deleteAll(keys, signal).catch(async (error: unknown) => {
-        await held.release(namesOf(files)).catch(() => {});
-        throw error;
-      }),
+      await plans
+        .closeFor(files, signal)
+        .then(() => store.deleteAll(keys, signal))
+        .catch(async (error: unknown) => {
+          await held.release(namesOf(files)).catch(() => {});
+          throw error;
+        }),
     );
     let deleted = 0;
     const removed: string[] = [];

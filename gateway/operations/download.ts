@@ -21,11 +21,12 @@ import {
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
-import { parseRange } from '../download/byte-range.ts';
-import { assertPreconditions, isNotModified, rangeApplies, validatorsOf } from '../download/conditional.ts';
+import { answerFile, servedFile } from '../download/answer-file.ts';
+import { validatorsOf } from '../download/conditional.ts';
+import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
-import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
-import { servingHeaders } from '../files/content-type-policy.ts';
+import { redirectToBucket } from '../download/redirect-to-bucket.ts';
+import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
@@ -35,6 +36,8 @@ export interface DownloadDeps {
   readonly store: ObjectStore;
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
+  /** null: no download leads to the bucket. */
+  readonly redirects: DirectDownloads | null;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** Accounts whose files are gone, or about to be. */
   readonly closed: IsClosed;
@@ -44,8 +47,8 @@ export interface DownloadDeps {
 
 /** The client of a download. */
 interface Reader {
-  /** It has an expiring link. */
-  readonly linked: boolean;
+  /** When its expiring link ends, in seconds since 1970; null: it has none. */
+  readonly linkEnds: number | null;
   /** The account of its token; null: no token is needed. */
   readonly userId: string | null;
   /** Rules bind it. */
@@ -53,9 +56,6 @@ interface Reader {
   /** It makes backups, which need the owner. */
   readonly backup: boolean;
 }
-
-/** The bytes of a range; null: of the whole file. */
-type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
 
 // a file never changes
 const publicCaching = 'public, max-age=31536000, immutable';
@@ -104,6 +104,13 @@ export const download: OperationDefinition<DownloadDeps> = {
     206: fileAnswer('A range of the file', {
       'Content-Range': header('The range, and the size of the file'),
     }),
+    307: {
+      description: 'With DOWNLOADS=redirect: the file is at this address of the bucket for some minutes',
+      headers: {
+        Location: header('A presigned address, for GET'),
+        'Cache-Control': header('private, no-store'),
+      },
+    },
     304: { description: 'The client’s copy is current', headers: versionHeaders },
   },
   errors: [
@@ -122,17 +129,17 @@ export const download: OperationDefinition<DownloadDeps> = {
 /** GET /_f_/{project_slug}/{name}: a stored file, or a range of it. */
 export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
-    continueWith(isLinked(deps, request), (linked) =>
-      continueWith(identify(deps, request, linked), (principal) => {
+    continueWith(endOfLink(deps, request), (linkEnds) =>
+      continueWith(identify(deps, request, linkEnds !== null), (principal) => {
         const { userId = null, bound, grants } = principal ?? {};
         requiredFor(bound, 'read');
         const backup = grants?.may?.includes('backup') === true && bound === undefined;
-        const reader = { linked, userId, bound, backup };
+        const reader = { linkEnds, userId, bound, backup };
         const cached = deps.smallFiles.get(request.params.name ?? '');
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
         assertMayRead(deps, served.file, request, reader);
-        return answer(request, served, reader, (range) =>
+        return answerFile(request, served, headersFor(reader, served.file), (range) =>
           range === null ? bytes : bytes.subarray(range.start, range.end + 1),
         );
       }),
@@ -147,10 +154,16 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
   if (file === null) throw fileNotFound();
   assertMayRead(deps, file, request, reader);
+  const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
+  if (direct !== null && mayLeave(request, reader)) {
+    const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
+    if (redirect !== null) return redirect;
+  }
+  const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching);
-  const response = answer(request, served, reader, (range) => ({
+  const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
+  const response = answerFile(request, served, headersFor(reader, file), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -160,44 +173,21 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   return { ...response, body: bytes };
 }
 
-function servedFile(file: CloudFile, cacheControl: string): ServedFile {
-  const { etag, lastModified } = validatorsOf(file);
-  const copyHeaders = {
-    etag,
-    'last-modified': lastModified.toUTCString(),
-    'cache-control': cacheControl,
-  };
-  const headers = {
-    ...servingHeaders(file.contentType, file.originalName),
-    ...copyHeaders,
-    'accept-ranges': 'bytes',
-    // RFC 9530 section 3: of the whole file, even if a range is sent
-    ...(file.sha256 === undefined
-      ? {}
-      : { 'repr-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:` }),
-  };
-  return { file, etag, lastModified, copyHeaders, headers };
+/**
+ * Whether the client may send its request to the bucket. Most clients drop Authorization on the way to another host, and none
+ * drops the header with a login token. HEAD needs an address of its own, and backups need our headers.
+ */
+function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
+  return request.method === 'GET' && !backup && request.header('token') === undefined;
 }
 
-function answer(
-  request: HttpRequest,
-  served: ServedFile,
-  { linked, bound, backup }: Reader,
-  bytes: BytesOf,
-): HttpResponse {
-  const { size, owner } = served.file;
-  const header = (name: string) => request.header(name);
-  let own: Record<string, string> | undefined;
-  if (linked || bound !== undefined) own = { 'cache-control': privateCaching };
-  else if (backup && owner !== undefined) own = { 'sluice-file-owner': owner };
-  // RFC 9110 section 13.2.2: preconditions come before Range
-  assertPreconditions(header, served, true);
-  if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };
-  const range = readRange(request, size, rangeApplies(header('if-range'), served));
-  const headers = own === undefined ? served.headers : { ...served.headers, ...own };
-  if (range === null) return { status: 200, headers, body: bytes(null) };
-  const contentRange = `bytes ${range.start}-${range.end}/${size}`;
-  return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: bytes(range) };
+/** Further headers of its answers; undefined: none. */
+function headersFor(
+  { linkEnds, bound, backup }: Reader,
+  { owner }: CloudFile,
+): Readonly<Record<string, string>> | undefined {
+  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
+  return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
 }
 
 /** Joins chunks. Throws unless their total is `size`. */
@@ -239,24 +229,25 @@ function inTurn(
   return { chunks: chunks(), cut: cut.signal };
 }
 
-/** RFC 9110 section 14.2: Range only applies to GET. */
-function readRange(request: HttpRequest, size: number, applies: boolean): ByteRange | null {
-  return request.method === 'GET' && applies ? parseRange(request.header('range'), size) : null;
-}
-
-/** Whether a signed link replaces the token. Throws 403 when the link has expired or was not signed by us. */
-function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Promise<boolean> {
-  if (request.query.length === 0) return false;
+/**
+ * When the signed link that replaces the token ends, in seconds since 1970; null: there is none. Throws 403 when the link
+ * has expired or was not signed by us.
+ */
+function endOfLink(
+  { links }: Pick<DownloadDeps, 'links'>,
+  request: HttpRequest,
+): number | null | Promise<number | null> {
+  if (request.query.length === 0) return null;
   const values = (wanted: string) =>
     request.query.filter(([name]) => name === wanted).map(([, value]) => value);
   const [expires, ...moreExpires] = values('expires');
   const [signature, ...moreSignatures] = values('signature');
-  if (expires === undefined && signature === undefined) return false;
+  if (expires === undefined && signature === undefined) return null;
   if (moreExpires.length > 0 || moreSignatures.length > 0) throw linkRefused();
   const { project: projectSlug = '', name = '' } = request.params;
   return links.isGood({ projectSlug, name }, expires ?? '', signature ?? '').then((good) => {
     if (!good) throw linkRefused();
-    return true;
+    return Number(expires);
   });
 }
 

@@ -126,7 +126,7 @@ async function checkPreconditions(
 }
 
 /** A reader for a body that is the file itself. */
-function plainReader(object: ObjectStage, checksums: FileChecksums): BodyReader {
+export function plainReader(object: ObjectStage, checksums: FileChecksums): BodyReader {
   checksums.begin();
   return {
     feed(chunk) {

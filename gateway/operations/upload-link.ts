@@ -38,6 +38,7 @@ const termsSchema: Readonly<Record<string, Schema>> = {
 const addressesSchema: Readonly<Record<string, Schema>> = {
   form: { type: 'string', format: 'uri', description: 'For a form' },
   resumable: { type: 'string', format: 'uri', description: 'The endpoint for tus' },
+  direct: { type: 'string', format: 'uri', description: 'To plan an upload straight to the object store' },
   put: { type: 'string', description: 'For a plain body: replace `{name}` with the name of the file' },
 };
 
@@ -83,6 +84,7 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
     return noStoreJson({
       form: `${base}/upload?${link}`,
       resumable: `${base}/resumable?${link}`,
+      direct: `${base}/direct?${link}`,
       put: `${base}/{name}?${link}`,
       expiresAt: new Date(expires * 1000).toISOString(),
     });

@@ -11,7 +11,7 @@ import {
   uploadsPrefix,
 } from './upload-state.ts';
 
-type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete' | 'list'>;
+type Store = Pick<ObjectStore, 'create' | 'read' | 'readWhole' | 'head' | 'delete' | 'list'>;
 
 /** The state of 10,000 parts is half a megabyte. Bytes. */
 const largestState = 4 * 1024 * 1024;
@@ -65,21 +65,8 @@ export class StateStore {
   }
 
   async load(address: UploadAddress, signal: AbortSignal): Promise<UploadState | null> {
-    const key = stateKey(address);
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of this.#store.read(key, null, signal)) {
-        bytes += chunk.byteLength;
-        if (bytes > largestState) throw new Error(`${key} is not the state of an upload`);
-        chunks.push(chunk);
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(await this.has(address, signal))) return null;
-      throw error;
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as UploadState;
+    const bytes = await this.#store.readWhole(stateKey(address), largestState, signal);
+    return bytes && (JSON.parse(bytes.toString('utf8')) as UploadState);
   }
 
   async save(state: UploadState, signal: AbortSignal): Promise<void> {

@@ -26,8 +26,9 @@ export class StructureCache {
     const { scopes, bytes, counts = new CacheCounts() } = args;
     this.#scopes = scopes;
     this.#counts = counts;
-    this.#structures = new LRUCache({ maxSize: bytes * (1 - latestShare), sizeCalculation: sizeOf });
-    this.#latest = new LRUCache({ maxSize: bytes * latestShare, sizeCalculation: sizeOf });
+    const latestBytes = Math.floor(bytes * latestShare);
+    this.#structures = new LRUCache({ maxSize: Math.floor(bytes) - latestBytes, sizeCalculation: sizeOf });
+    this.#latest = new LRUCache({ maxSize: latestBytes, sizeCalculation: sizeOf });
   }
 
   /** Throws a 400 that lists every problem, disagreement with the path included. */

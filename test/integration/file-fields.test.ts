@@ -8,6 +8,7 @@ import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { FileSweep } from '#query/file-fields/file-sweep.ts';
 import { OpenUses } from '#query/file-fields/open-uses.ts';
+import { noPlans } from '../services/direct-uploads.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { newFile } from '../services/new-file.ts';
 import { openQueryHarness, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
@@ -31,6 +32,7 @@ const gateway = new UsedFiles({
     },
   },
   quota: noQuota,
+  plans: noPlans,
   log: silentLog(),
 });
 t.teardown(() => gateway.close());

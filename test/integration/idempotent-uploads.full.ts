@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { adoptObject } from '#gateway/janitor/adopt-object.ts';
+import { noPlans } from '../services/direct-uploads.ts';
 import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { ada, eve, serveFiles } from '../services/serve-files.ts';
 import { untilEmpty } from '../services/until-empty.ts';
@@ -171,10 +172,14 @@ t.test('an object of an upload that was killed before its row does not become a 
   await writer.complete({ chunks: [], size: 0, crc32: 0 });
   t.equal((await stored()).length, 2);
   t.equal(
-    await adoptObject({ store, cloudFiles, digests: noDigests, resumable: noResumableUploads }, orphan, {
-      dryRun: false,
-      signal: never,
-    }),
+    await adoptObject(
+      { store, cloudFiles, digests: noDigests, resumable: noResumableUploads, plans: noPlans },
+      orphan,
+      {
+        dryRun: false,
+        signal: never,
+      },
+    ),
     'nothing there',
   );
   t.strictSame(await untilEmpty(async () => (await stored()).filter((key) => key !== objectKey)), []);

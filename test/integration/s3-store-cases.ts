@@ -41,6 +41,41 @@ export async function s3StoreCases(t: Test, store: ObjectStore, pageSize = 1000)
     }
   });
 
+  await t.test('addresses for readers without keys', async (t) => {
+    const bytes = patternBytes(1000);
+    const options = {
+      contentType: 'video/mp4',
+      contentDisposition: `attachment; filename="a _.mp4"; filename*=UTF-8''a%20%C3%A4.mp4`,
+      cacheControl: 'private',
+      lifetime: 60,
+    };
+    const { contentType, contentDisposition } = options;
+    // Versity 1.0.14 ignores response-content-type and response-content-disposition, so they are stored as well
+    const description = { ...plain, served: { contentType, contentDisposition } };
+    for (const name of ['plain', "!-_.*'()", 'a b  c', '100% +&?#=;:@,$', 'ünïcödé-日本語-🙂']) {
+      const key = `${owner}/read/${name}`;
+      await storeObject(store, key, bytes, description);
+      const url = (await store.direct?.readAddress(key, options, never)) ?? '';
+      const range = await fetch(url, { headers: { range: 'bytes=10-19' } });
+      t.equal(range.status, 206, name);
+      t.ok(Buffer.from(await range.arrayBuffer()).equals(bytes.subarray(10, 20)), name);
+      const { headers, status } = await fetch(url);
+      t.equal(status, 200, name);
+      t.equal(headers.get('content-type'), options.contentType);
+      t.equal(headers.get('content-disposition'), options.contentDisposition);
+      const found = await store.head(key, never);
+      t.equal(headers.get('etag'), found?.etag, 'the ETag that we know');
+      t.equal(headers.get('last-modified'), found?.lastModified.toUTCString());
+      const statusOf = async (address: string, init: RequestInit) => (await fetch(address, init)).status;
+      t.equal(await statusOf(url, { headers: { 'if-match': found?.etag ?? '' } }), 200);
+      t.equal(await statusOf(url, { method: 'HEAD' }), 403);
+      t.equal(await statusOf(url, { method: 'DELETE' }), 403);
+      t.equal(await statusOf(url.replace('video', 'audio'), {}), 403);
+      t.equal(await statusOf(url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'), {}), 403);
+      await store.delete(key, never);
+    }
+  });
+
   await t.test('a large object under an unusual key', async (t) => {
     const key = `${owner}/large/100% ünïcödé +&?#=.bin`;
     const bytes = patternBytes(store.partBytes(0, 1) + 1);

@@ -47,6 +47,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     store,
     downloads,
     smallFiles: noSmallFiles(),
+    redirects: null,
     links: { isGood: async () => false },
     closed: noneClosed,
     fileLinks: 'public',

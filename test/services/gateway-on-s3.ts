@@ -11,6 +11,7 @@ import { unauthorized } from '#kernel/errors/catalogue.ts';
 import type { Grants } from '#kernel/grants.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import { directUploadsOn, plansOn } from './direct-uploads.ts';
 import { testDeployment } from './new-file.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -34,6 +35,7 @@ export async function serveGatewayOn(
     bodyIdleTimeout?: number;
     expireAfter?: number;
     maxOpenUploads?: number;
+    maxDirectBytes?: number;
     leases?: SharedLeases;
     quota?: StorageQuota;
     uploadLinks?: UploadLinks;
@@ -47,6 +49,7 @@ export async function serveGatewayOn(
   const { rows, cloudFiles: inMemory } = filesInMemory();
   const log = silentLog();
   const state = { failRows: false };
+  const address = { baseUrl: '' };
   const cloudFiles: CloudFiles = {
     ...inMemory,
     async insert(file, signal) {
@@ -65,7 +68,8 @@ export async function serveGatewayOn(
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
-  const use = storageUse({ cloudFiles, states });
+  const plans = plansOn(store, options.expireAfter);
+  const use = storageUse({ cloudFiles, unfinished: [states, plans] });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({
     store,
@@ -78,6 +82,20 @@ export async function serveGatewayOn(
     ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
     ...(quota && { quota }),
     ...(options.digests && { digests: options.digests }),
+  });
+  const { direct, ownDirect } = directUploadsOn({
+    store,
+    cloudFiles,
+    plans,
+    filesUrl: (slug) => `${address.baseUrl}/_f_/${slug}`,
+    log,
+    ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
+    ...(options.leases && { leases: options.leases }),
+    ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
+    ...(options.maxDirectBytes && { maxDirectBytes: options.maxDirectBytes }),
+    ...(quota && { quota }),
+    ...(options.digests && { digests: options.digests }),
+    ...(options.uploadLinks && { uploadLinks: options.uploadLinks }),
   });
   t.teardown(async () => {
     if (!(await running.untilIdle(20_000))) throw new Error('an upload is not over');
@@ -101,6 +119,9 @@ export async function serveGatewayOn(
       memory,
       maxUploadBytes,
       resumable,
+      direct,
+      ownDirect,
+      plans,
       fileUrl,
       downloadUrl: fileUrl,
       log,
@@ -111,10 +132,11 @@ export async function serveGatewayOn(
     }),
     { log, bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000 },
   );
+  address.baseUrl = baseUrl;
   const upload = (content: Uint8Array, init: RequestInit = {}): Promise<Response> => {
     const form = new FormData();
     form.set('file', new Blob([content]), 'f.bin');
     return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
   };
-  return { server, baseUrl, resumable, cloudFiles, rows, log, memory, running, state, upload };
+  return { server, baseUrl, resumable, direct, plans, cloudFiles, rows, log, memory, running, state, upload };
 }

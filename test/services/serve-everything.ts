@@ -40,6 +40,7 @@ import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { createLocalReservations } from '#records/unique/unique-reservations.ts';
 import { type HttpServer, startHttpServer } from '#server/http/http-server.ts';
 import type { Route } from '#server/http/http-types.ts';
+import { noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
@@ -103,7 +104,7 @@ export async function serveEverything(options: {
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
   });
   const uses = new FileUses({ db, database });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, log });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });

@@ -13,6 +13,7 @@ import { gatewayRoutes } from '#gateway/routes.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { Route } from '#server/http/http-types.ts';
+import { directUploadsOn } from './direct-uploads.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
@@ -23,6 +24,7 @@ type GatewayDeps = Parameters<typeof gatewayRoutes>[0];
 
 const keys = createConfiguredKeys('a secret of a test, long enough for it');
 const projectOf = async (ownerId: string, slug: string) => ({ id: 'p', ownerId, slug });
+const filesUrl = (slug: string): string => `http://files.test/_f_/${slug}`;
 const fileUrl = ({ projectSlug, name }: CloudFile): string => `http://files.test/_f_/${projectSlug}/${name}`;
 
 /** The routes of a gateway over stores that a test brings, with whatever else it brings in place of the usual. */
@@ -49,7 +51,7 @@ export function testGateway(
     quota,
     fileUrl,
     downloadUrl: fileUrl,
-    filesUrl: (slug) => `http://files.test/_f_/${slug}`,
+    filesUrl,
     resumable: resumableUploadsOn({
       store,
       cloudFiles,
@@ -60,10 +62,15 @@ export function testGateway(
       digests,
       quota,
     }),
+    ...directUploadsOn({ store, cloudFiles, filesUrl, projects, digests, quota, log }),
+    maxDirectBytes: 2 ** 40,
+    smallestPart: 5 * 1024 * 1024,
+    bucketOrigin: null,
     keys: new UploadKeys({ cloudFiles, locks: ownLocks() }),
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    redirects: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
     closed: noneClosed,

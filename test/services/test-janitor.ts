@@ -1,6 +1,7 @@
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { Janitor, type JanitorOptions } from '#gateway/janitor/janitor.ts';
+import { noPlans } from './direct-uploads.ts';
 import { testDeployment } from './new-file.ts';
 import { noResumableUploads } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
@@ -13,6 +14,8 @@ export function testJanitor(
     deployment: { id: testDeployment },
     uploads: { openKeys: [] },
     resumable: noResumableUploads,
+    plans: noPlans,
+    direct: options.store.direct ?? null,
     digests: noDigests,
     log: silentLog(),
     lock: ownLocks()('janitor'),

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { deleteFiles } from '#gateway/operations/delete-files.ts';
+import { noPlans } from '../services/direct-uploads.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { newFile } from '../services/new-file.ts';
 
@@ -14,6 +15,7 @@ t.test('files that are not deleted can be named by records again', async (t) => 
     cloudFiles: { findByName: async () => file, remove: async () => true },
     store: { delete: async () => {}, deleteAll: () => Promise.reject(new Error('the store is down')) },
     quota: noQuota,
+    plans: noPlans,
     used: { hold: async () => ({ inUse: new Set(), release, deleted() {} }) },
   });
   const body = Buffer.from(JSON.stringify({ names: [file.name] }));

@@ -69,6 +69,7 @@ function download(
     store: storeOf(bytes),
     downloads: plentyOfSlots(),
     smallFiles,
+    redirects: null,
     links,
     closed: noneClosed,
     fileLinks,

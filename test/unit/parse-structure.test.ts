@@ -183,6 +183,12 @@ t.test('the cache parses once, compares with the path, and keeps nothing that is
   t.equal(cache.read(text, path), first);
 });
 
+t.test('a share of the memory that is no whole number of bytes, which ended the start', async (t) => {
+  const cache = new StructureCache({ scopes: [], bytes: 61_709_130.5 });
+  const text = JSON.stringify({ ...head, recordStructure: [field()] });
+  t.ok(cache.read(text, { projectSlug: 'p', slug: 's' }));
+});
+
 const cachedPath = { projectSlug: 'p', slug: 's' };
 const cachedText = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
 const resources = `{"mustExistSpaceStructures":[${cachedText}]}`;

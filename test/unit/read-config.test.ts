@@ -157,6 +157,8 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
   const open = { S3_BUCKET: 'photos', S3_PUBLIC_BUCKET: 'true' };
   t.equal(readConfig(open).s3?.publicBucket, true);
   t.match(problems({ ...open, FILE_LINKS: 'private' }), [/S3_PUBLIC_BUCKET is true/]);
+  t.equal(readConfig({ S3_BUCKET: 'photos', DOWNLOADS: 'redirect' }).downloads, 'redirect');
+  t.match(problems({ DOWNLOADS: 'redirect' }), [/DOWNLOADS is redirect, but S3_BUCKET is not set/]);
 });
 
 t.test('a ClickHouse server', async (t) => {

@@ -89,6 +89,8 @@ export const files = {
   title: 'Files',
   variables: {
     maxUploadBytes: integer('MAX_UPLOAD_BYTES', 100_000_000, [1, 5 * 1024 * gibibyte]),
+    maxDirectBytes: integer('MAX_DIRECT_BYTES', 5 * 1024 * gibibyte, [1, 5 * 1024 * gibibyte]),
+    downloads: oneOf('DOWNLOADS', 'proxy', ['proxy', 'redirect']),
     fileLinks: oneOf('FILE_LINKS', 'public', ['public', 'private']),
     digest: oneOf('DIGEST', 'none', ['none', 'sha-256']),
     publicFilesUrl: baseUrl('PUBLIC_FILES_URL'),

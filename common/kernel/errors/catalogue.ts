@@ -51,7 +51,7 @@ export const wrongContentType = (wanted: string) =>
   badRequest('wrong_content_type', `Content-Type should be ${wanted}`);
 export const invalidMultipart = (problem: string, cause?: unknown) =>
   badRequest('invalid_multipart', problem, cause);
-/** @param headers names of the headers whose checksum does not match */
+/** @param headers names of the headers, or properties, whose checksum does not match */
 export const checksumMismatch = (headers: readonly string[]) =>
   badRequest('checksum_mismatch', `The file does not match the checksum in ${headers.join(' and ')}`);
 /** @param sign the header that marks a chunk */
@@ -157,6 +157,9 @@ export const uploadConflict = (message: string, offset?: number) =>
   new ApiError('upload_conflict', message, {
     ...(offset !== undefined && { headers: { 'upload-offset': `${offset}` } }),
   });
+/** @param problems how the parts in the object store differ from the plan */
+export const uploadIncomplete = (problems: readonly string[]) =>
+  new ApiError('upload_conflict', 'The object store does not have the file as it was planned', { problems });
 export const finalUpload = () =>
   new ApiError(
     'final_upload',

@@ -48,11 +48,21 @@ export function s3Address(config: Pick<S3Client['config'], 'endpointProvider'>, 
   };
 }
 
-/** The URL of an object for readers of the bucket, in virtual-host or path style. */
-export function s3ObjectUrls(place: S3Place): (key: string) => string {
+/** A bucket, and the endpoint at which clients reach it; absent: the same. */
+export interface S3PublicPlace extends S3Place {
+  readonly publicEndpoint?: string | undefined;
+}
+
+/** The bucket as clients reach it. */
+export function publicPlace({ publicEndpoint, ...place }: S3PublicPlace): S3Place {
+  return { ...place, endpoint: publicEndpoint ?? place.endpoint };
+}
+
+/** The URL of an object for clients, in virtual-host or path style. */
+export function s3ObjectUrls(place: S3PublicPlace): (key: string) => string {
   // this client only provides its rules, and never sends a request
   const client = new S3Client({ region: place.region });
-  const { url } = s3Address(client.config, place);
+  const { url } = s3Address(client.config, publicPlace(place));
   client.destroy();
   return url;
 }

@@ -1,10 +1,8 @@
 import type { Log } from '#kernel/log/log.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
-import type { S3Place } from './s3-address.ts';
+import type { S3PublicPlace } from './s3-address.ts';
 
-export interface S3StoreOptions extends S3Place {
-  /** The endpoint as clients reach it; absent: `endpoint`. */
-  readonly publicEndpoint?: string | undefined;
+export interface S3StoreOptions extends S3PublicPlace {
   /** undefined: the SDK's default credential chain (environment, profile, container, instance). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
   /** Default size of a part. S3 requires at least 5 MiB. */

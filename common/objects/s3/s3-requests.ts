@@ -29,6 +29,7 @@ export async function headObject(
     lastModified: Number.isNaN(lastModified.getTime()) ? new Date(0) : lastModified,
     contentType: callerType(metadata) ?? headers.get('content-type') ?? 'application/octet-stream',
     metadata: callerMetadata(metadata),
+    etag: headers.get('etag'),
   };
 }
 

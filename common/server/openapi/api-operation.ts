@@ -54,7 +54,12 @@ export interface ApiOperation {
   readonly pathParameters?: Readonly<
     Record<string, { readonly description: string; readonly schema: Schema }>
   >;
-  readonly body?: { readonly description: string; readonly content: Readonly<Record<string, ApiMedia>> };
+  readonly body?: {
+    readonly description: string;
+    readonly content: Readonly<Record<string, ApiMedia>>;
+    /** A request may have none. */
+    readonly optional?: true;
+  };
   /** The success answers, by status. */
   readonly answers: Readonly<Record<number, ApiAnswer>>;
   readonly errors: readonly ErrorCode[];

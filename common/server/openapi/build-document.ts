@@ -107,7 +107,7 @@ function operationObject(
     parameters: parameters.length === 0 ? undefined : parameters,
     requestBody: api.body && {
       description: api.body.description,
-      required: true,
+      required: api.body.optional !== true,
       content: contentObject(api.body.content, components),
     },
     responses: {

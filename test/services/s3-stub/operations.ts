@@ -3,6 +3,7 @@ import { combineCrc32 } from '#objects/crc32-combine.ts';
 import { checksumText } from '#objects/s3/s3-checksums.ts';
 import type { Blob } from './blobs.ts';
 import { type BucketState, compareUtf8, type MultipartUpload, type StoredObject } from './bucket-state.ts';
+import { assertConditions, isNotModified, rangeOf } from './conditions.ts';
 import { unescapeText, type XmlChild, xmlDocument } from './render-xml.ts';
 import { s3Error } from './s3-error.ts';
 
@@ -141,12 +142,11 @@ export const operations = {
         const wanted = query.get(`response-${name}`);
         if (wanted !== null) headers[name] = wanted;
       }
-      if (asked.range === undefined) return { status: 200, headers, blob: { blob, start: 0, end: size } };
-      // RFC 9110 section 14.2
-      const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(asked.range) ?? [];
-      const start = Number(first);
-      const end = last === '' ? size : Math.min(Number(last) + 1, size);
-      if (!(start < end)) throw s3Error('InvalidRange', 'The requested range is not satisfiable');
+      assertConditions(asked, object);
+      if (isNotModified(asked, object)) return { status: 304, headers };
+      const range = rangeOf(asked.range, size);
+      if (range === null) return { status: 200, headers, blob: { blob, start: 0, end: size } };
+      const { start, end } = range;
       headers['content-range'] = `bytes ${start}-${end - 1}/${size}`;
       return { status: 206, headers, blob: { blob, start, end } };
     },

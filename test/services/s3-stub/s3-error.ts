@@ -7,6 +7,7 @@ const statusOf = {
   EntityTooSmall: 400,
   InternalError: 500,
   InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
   InvalidPart: 400,
   InvalidRange: 416,
   InvalidRequest: 400,

@@ -51,6 +51,7 @@ function sentSignature({ headers }: IncomingMessage, query: URLSearchParams): Se
   const { authorization = '', 'x-amz-date': date = '' } = headers as Record<string, string>;
   const inQuery = (name: string) => query.get(`X-Amz-${name}`) ?? '';
   if (inQuery('Algorithm') === 'AWS4-HMAC-SHA256') {
+    if (authorization !== '') throw s3Error('InvalidArgument', 'Only one auth mechanism allowed');
     return {
       scope: inQuery('Credential'),
       names: inQuery('SignedHeaders'),

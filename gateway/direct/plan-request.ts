@@ -1,0 +1,145 @@
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import type { Schema } from '#kernel/json/schema.ts';
+import { maxOriginalCharacters } from '../files/file-name.ts';
+
+/** A plan as a client asks for it. */
+export interface PlanRequest {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly contentType?: string;
+  /** Hexadecimal digits. */
+  readonly sha256?: string;
+  /** Four bytes in base64. */
+  readonly crc32c?: string;
+  /** The size of parts that the client would like. */
+  readonly partBytes?: number;
+  /** Of each part, in base64. */
+  readonly partMd5?: readonly string[];
+  readonly partCrc32c?: readonly string[];
+}
+
+export const mostParts = 10_000;
+/** Two digests for each part, and a name. */
+export const maxPlanBytes = 1024 * 1024;
+
+const sha256 = /^[0-9a-f]{64}$/;
+const md5 = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
+const crc32c = /^[A-Za-z0-9+/]{5}[AQgw]==$/;
+
+const base64 = (pattern: RegExp, description: string): Schema => ({
+  type: 'string',
+  pattern: pattern.source,
+  description,
+});
+const ofEach = (pattern: RegExp, description: string): Schema => ({
+  type: 'array',
+  maxItems: mostParts,
+  items: base64(pattern, description),
+});
+
+export const planSchema: Readonly<Record<keyof PlanRequest, Schema>> = {
+  name: {
+    type: 'string',
+    minLength: 1,
+    maxLength: maxOriginalCharacters,
+    description: 'The original name of the file',
+  },
+  size: { type: 'integer', minimum: 0, description: 'Bytes. What is sent must have this size' },
+  contentType: { type: 'string', description: 'Its media type; absent: by the name' },
+  sha256: { type: 'string', pattern: sha256.source, description: 'SHA-256 in lower-case hexadecimal digits' },
+  crc32c: base64(crc32c, 'CRC-32C of the file: four bytes in base64'),
+  partBytes: {
+    type: 'integer',
+    minimum: 1,
+    description: 'The wished size of parts: the answer says the one to use',
+  },
+  partMd5: ofEach(md5, 'MD5 of a part in base64: the store refuses other bytes'),
+  partCrc32c: ofEach(crc32c, 'CRC-32C of a part in base64'),
+};
+
+/** Throws 400 unless it is a plan. */
+export function readPlanRequest(body: unknown): PlanRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalidBody('The body should be a JSON object with name and size');
+  const sent = body as Record<string, unknown>;
+  const problems: string[] = [];
+  const check = (name: string, isGood: (value: unknown) => boolean, should: string): void => {
+    if (!isGood(sent[name])) problems.push(`${name} should be ${should}`);
+  };
+  const given = (name: string, isGood: (value: unknown) => boolean, should: string): void => {
+    if (sent[name] !== undefined) check(name, isGood, should);
+  };
+  const text = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
+  const list = (pattern: RegExp) => (value: unknown) =>
+    Array.isArray(value) && value.length <= mostParts && value.every(text(pattern));
+  const whole = (least: number) => (value: unknown) =>
+    Number.isSafeInteger(value) && (value as number) >= least;
+  // halves of surrogate pairs can't be written as UTF-8
+  const isName = (value: unknown) => typeof value === 'string' && value !== '' && value.isWellFormed();
+  check('name', isName, 'the name of the file, in Unicode');
+  check('size', whole(0), 'a whole number of bytes');
+  given('contentType', text(/^[\x20-\x7e]{1,300}$/), 'a media type');
+  given('sha256', text(sha256), '64 hexadecimal digits in lower case');
+  given('crc32c', text(crc32c), 'four bytes in base64');
+  given('partBytes', whole(1), 'a whole number of bytes from 1');
+  given('partMd5', list(md5), `a list of at most ${mostParts} times 16 bytes in base64`);
+  given('partCrc32c', list(crc32c), `a list of at most ${mostParts} times four bytes in base64`);
+  // a misspelled digest would check nothing
+  for (const name of Object.keys(sent)
+    .filter((name) => !(name in planSchema))
+    .slice(0, 3))
+    problems.push(`${JSON.stringify(name.slice(0, 80))} is not a property of a plan`);
+  if (problems.length > 0) throw invalidBody(problems);
+  return sent as unknown as PlanRequest;
+}
+
+/** A part as the client got it from the store. */
+export interface SentPart {
+  readonly number: number;
+  /** With or without quotes. */
+  readonly etag: string;
+  readonly crc32c?: string;
+}
+
+/** 10,000 parts with an ETag and a CRC-32C each. */
+export const maxCompletionBytes = 2 * 1024 * 1024;
+
+export const sentPartSchema: Readonly<Record<keyof SentPart, Schema>> = {
+  number: { type: 'integer', minimum: 1, maximum: mostParts },
+  etag: { type: 'string', minLength: 1, maxLength: 200, description: 'As the store answered it' },
+  crc32c: base64(crc32c, 'CRC-32C of the part: four bytes in base64'),
+};
+
+/** The parts of a completion; null: the list of the store decides. Throws 400. */
+export function readSentParts(body: unknown): readonly SentPart[] | null {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalidBody('The body should be empty, or a JSON object with parts');
+  const { parts, ...others } = body as { readonly parts?: unknown };
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw invalidBody([`${JSON.stringify(other.slice(0, 80))} is not a property of a completion`]);
+  if (parts === undefined) return null;
+  if (!Array.isArray(parts) || parts.length > mostParts)
+    throw invalidBody([`parts should be a list of at most ${mostParts} parts`]);
+  const seen = new Set<number>();
+  for (const part of parts) {
+    const problem = partProblem(part, seen);
+    if (problem !== null) throw invalidBody([problem]);
+  }
+  return parts as SentPart[];
+}
+
+/** @param seen numbers of the parts before */
+function partProblem(part: unknown, seen: Set<number>): string | null {
+  const { number, etag, crc32c: sum } = (part ?? {}) as Partial<Record<keyof SentPart, unknown>>;
+  if (!Number.isInteger(number) || (number as number) < 1 || (number as number) > mostParts)
+    return `The number of a part should be from 1 to ${mostParts}`;
+  if (typeof etag !== 'string' || etag === '' || etag.length > 200)
+    return `The etag of part ${number} should be the one that the store answered`;
+  if (sum !== undefined && (typeof sum !== 'string' || !crc32c.test(sum)))
+    return `The crc32c of part ${number} should be four bytes in base64`;
+  if (seen.has(number as number)) return `Part ${number} is listed twice`;
+  seen.add(number as number);
+  return null;
+}
