@@ -57,14 +57,19 @@ serveJob<DownloadsJob, DownloadsResult>(async (job) => {
       };
       socket.on('error', () => stop(1));
       socket.on('close', () => stop(1));
-      socket.on('data', (chunk: Buffer) => {
+      // a head may come in two pieces
+      let kept: Buffer | null = null;
+      socket.on('data', (received: Buffer) => {
         if (left === -1) {
+          const chunk = kept === null ? received : Buffer.concat([kept, received]);
           const headEnd = chunk.indexOf('\r\n\r\n');
+          kept = headEnd < 0 ? chunk : null;
+          if (headEnd < 0) return;
           const head = chunk.toString('latin1', 0, headEnd);
           const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-          if (headEnd < 0 || !isExpected(head) || Number(length ?? 0) !== job.size) return stop(1);
+          if (!isExpected(head) || Number(length ?? 0) !== job.size) return stop(1);
           left = job.size - (chunk.byteLength - headEnd - 4);
-        } else left -= chunk.byteLength;
+        } else left -= received.byteLength;
         if (left > 0) return;
         counts.good++;
         left = -1;

@@ -181,7 +181,8 @@ function answerHead(res: Uws.HttpResponse, { key }: Call): void {
   if (object === undefined) res.writeStatus('404 Not Found').endWithoutBody(0);
   else {
     res.writeHeader('etag', etagOf(object)).writeHeader('last-modified', new Date().toUTCString());
-    res.endWithoutBody(object.size);
+    // with the length as its argument, the server would wait for a body, and cut the connection
+    res.writeHeader('content-length', `${object.size}`).endWithoutBody();
   }
 }
 
