@@ -65,7 +65,14 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   const { memory, downloads } = openLimits(services, largestPart);
   const expireAfter = config.janitorStaleAfter;
-  const plans = new PlanStore({ store: stores.states, deploymentId: deployment.id, expireAfter, log });
+  const plans = new PlanStore({
+    store: stores.states,
+    deploymentId: deployment.id,
+    expireAfter,
+    // no other process uses the embedded stores
+    singleGateway: config.clickhouse === undefined,
+    log,
+  });
   const quota = openQuota(config, { cloudFiles, unfinished: [states, plans] });
   const uses = new FileUses({ db, database });
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
