@@ -79,8 +79,8 @@ serveJob<DirectUploadsJob, DirectUploadsResult>(async (job) => {
         gateway.close();
         store.close();
       }
-      // the answers of the last files are out, and removals of their plans are not
-      await sleep(1000);
+      // the plans of the last files are removed together, half a second later
+      await sleep(700);
       return { ...result, seconds };
     },
   };
