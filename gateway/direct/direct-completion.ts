@@ -150,11 +150,13 @@ export class DirectCompletion {
     return { verified: proofOf(plan, found, abilities), sha256 };
   }
 
-  /** Removes an object that is not what was planned. What was sent at once can be sent again. */
+  /** Ends a plan whose object is something else, but for what was sent at once, which can be sent again. */
   async #refuse(plan: DirectPlan, signal: AbortSignal): Promise<void> {
-    const { store, plans } = this.#deps;
+    const { store, plans, cloudFiles } = this.#deps;
+    const { name, objectKey } = plan.file;
+    // without leases, another completion may have made a file of it: then only the janitor knows what has no row
     if (plan.uploadId !== null) await plans.close(plans.addressOf(plan.file), signal);
-    await store.delete(plan.file.objectKey, signal);
+    else if ((await cloudFiles.findByName(name, signal)) === null) await store.delete(objectKey, signal);
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */
