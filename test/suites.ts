@@ -109,6 +109,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     jobs: 2,
     files: [
       'test/s3-servers/bucket.test.ts',
+      'test/s3-servers/client-direct.test.ts',
       'test/s3-servers/s3-store.test.ts',
       'test/s3-servers/upload.test.ts',
       'test/s3-servers/resumable.test.ts',
