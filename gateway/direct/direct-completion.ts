@@ -102,17 +102,28 @@ export class DirectCompletion {
     const { etagIsMd5 } = await direct.abilities(signal);
     const problems = parts === null ? [] : problemsOf(plan, { listed: parts, sent, etagIsMd5 });
     let joined = false;
-    if (parts !== null && problems.length === 0) {
-      const sums = plan.checksums ? plan.partCrc32c : undefined;
-      const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
-      joined = await direct.complete(upload, listed, signal);
-    }
+    if (parts !== null && problems.length === 0) joined = await this.#join(plan, parts, signal);
     // an earlier completion may have been cut off before the row was stored; SeaweedFS then lists no parts
     const object = await direct.inspect(plan.file.objectKey, signal);
     if (object?.size === plan.size) return { object, parts: joined ? parts : null };
     if (problems.length > 0) throw uploadIncomplete(problems);
     await plans.close(plans.addressOf(plan.file), signal);
     throw notFound('The object store no longer has the upload: begin it again');
+  }
+
+  /** Throws 409 if parts were sent again after they were listed. */
+  async #join(plan: DirectPlan, parts: readonly UploadedPart[], signal: AbortSignal): Promise<boolean> {
+    const { direct } = this.#deps;
+    const upload = uploadOf(plan);
+    const sums = plan.checksums ? plan.partCrc32c : undefined;
+    const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
+    try {
+      return await direct.complete(upload, listed, signal);
+    } catch (error) {
+      const now = await direct.listParts(upload, signal).catch(() => null);
+      const problems = now === null ? [] : problemsOf(plan, { listed: now, sent: parts, etagIsMd5: false });
+      throw problems.length === 0 ? error : uploadIncomplete(problems);
+    }
   }
 
   /** How well the object is known to be what the client has. Removes it and throws 400 if it is something else. */
@@ -123,28 +134,29 @@ export class DirectCompletion {
   ): Promise<{ verified: Verified; sha256: string | undefined }> {
     const { store, digests, direct } = this.#deps;
     const { objectKey: key } = plan.file;
-    const limit = storeTimeout + Math.ceil(plan.size / slowestRead);
-    const signal = AbortSignal.timeout(limit);
     const read = new ReadDigests(plan, verify);
-    const bytes = read.of(() => store.read(key, null, signal));
+    const limit = storeTimeout + Math.ceil(plan.size / slowestRead);
+    const bytes = read.of(() => store.read(key, null, AbortSignal.timeout(limit)));
     const digest = await digests.of(bytes);
     if (digest === undefined && verify) for await (const _ of bytes);
     const sha256 = digest ?? read.sha256;
     const wrong = read.hasRead ? read.wrong(sha256) : wrongAtStore(plan, found.object);
     if (wrong.length > 0) {
-      await this.#refuse(plan, signal);
+      await this.#refuse(plan, storeDeadline());
       throw checksumMismatch(wrong);
     }
     if (read.hasRead) return { verified: 'bytes', sha256 };
-    const abilities = await direct.abilities(signal);
+    const abilities = await direct.abilities(storeDeadline());
     return { verified: proofOf(plan, found, abilities), sha256 };
   }
 
-  /** Removes an object that is not what was planned. What was sent at once can be sent again. */
+  /** Ends a plan whose object is something else, but for what was sent at once, which can be sent again. */
   async #refuse(plan: DirectPlan, signal: AbortSignal): Promise<void> {
-    const { store, plans } = this.#deps;
+    const { store, plans, cloudFiles } = this.#deps;
+    const { name, objectKey } = plan.file;
+    // without leases, another completion may have made a file of it: then only the janitor knows what has no row
     if (plan.uploadId !== null) await plans.close(plans.addressOf(plan.file), signal);
-    await store.delete(plan.file.objectKey, signal);
+    else if ((await cloudFiles.findByName(name, signal)) === null) await store.delete(objectKey, signal);
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */

@@ -21,7 +21,7 @@ t.test('says what is missing, ends with 1, and leaves nothing', async (t) => {
   t.match(stdout, /has no requests for CORS \(501 NotImplemented\)/);
   t.match(stdout, /\{"CORSRules":\[\{.*"AllowedOrigins":\["https:\/\/app\.example\.com"\]/);
   t.match(stdout, /^address with another key +refused \(403 SignatureDoesNotMatch\) +addresses hold$/m);
-  t.match(stdout, /^second PUT with If-None-Match: \* +accepted/m);
+  t.match(stdout, /^ListParts shows the CRC-32C +no +nothing relies on it$/m);
   t.match(stdout, /^Something is missing that could not be set/m);
   t.strictSame(stub.objects(), []);
   t.strictSame(stub.openUploads(), []);
@@ -61,6 +61,11 @@ t.test('says which settings are missing', async (t) => {
   t.match(await runToEnd('cli/bucket.ts', ['--origin', 'app.example.com'], { ...env, ...settings }), {
     status: 1,
     stderr: /should be an origin/,
+  });
+  const away = { ...env, ...settings, S3_PUBLIC_ENDPOINT: 'http://127.0.0.1:1' };
+  t.match(await runToEnd('cli/bucket.ts', page, away), {
+    status: 1,
+    stderr: /http:\/\/127\.0\.0\.1:1 can’t be reached from here/,
   });
   const wrong = { ...env, ...settings, S3_SECRET_ACCESS_KEY: 'wrong' };
   t.match(await runToEnd('cli/bucket.ts', page, wrong), { status: 1, stderr: /S3_SECRET_ACCESS_KEY/ });

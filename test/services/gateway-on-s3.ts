@@ -44,9 +44,11 @@ export async function serveGatewayOn(
     digests?: FileDigests;
     /** Makes a quota that asks the stores. */
     limits?: { files: number; bytes: number };
+    /** Those of another gateway. */
+    rows?: ReturnType<typeof filesInMemory>;
   } = {},
 ) {
-  const { rows, cloudFiles: inMemory } = filesInMemory();
+  const { rows, cloudFiles: inMemory } = options.rows ?? filesInMemory();
   const log = silentLog();
   const state = { failRows: false };
   const address = { baseUrl: '' };

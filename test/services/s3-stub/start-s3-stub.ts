@@ -37,6 +37,10 @@ export interface S3Stub {
   /** Rules are tried in the order they were added, and all that match strike. */
   fault(rule: FaultRule): Fault;
   clearFaults(): void;
+  /** Lists show all parts but these, as a server does that lists them late. */
+  listWithout(partNumbers: readonly number[]): void;
+  /** Makes all that is stored so many milliseconds older. */
+  age(milliseconds: number): void;
   objects(): ObjectView[];
   openUploads(): UploadView[];
   /** All requests since the start, by operation. */
@@ -82,9 +86,10 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
   const requests: LoggedRequest[] = [];
+  const unlisted = new Set<number>();
   let ids = 0;
   const context = {
-    stub: { bucket, minPartBytes, pageSize, md5Etags, newId: () => `${++ids}`.padStart(32, '0') },
+    stub: { bucket, minPartBytes, pageSize, md5Etags, unlisted, newId: () => `${++ids}`.padStart(32, '0') },
     bucketName: 'stub-bucket',
     credentials,
     openBlob: storageOf(options.storage),
@@ -116,6 +121,11 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     requests,
     fault: (rule) => faults.add(rule),
     clearFaults: () => faults.clear(),
+    listWithout(partNumbers) {
+      unlisted.clear();
+      for (const number of partNumbers) unlisted.add(number);
+    },
+    age: (milliseconds) => bucket.age(milliseconds),
     objects: () => bucket.objects().map(objectView),
     openUploads: () => bucket.uploads().map(uploadView),
     counts() {

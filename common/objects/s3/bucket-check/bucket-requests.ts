@@ -62,7 +62,15 @@ export function openBucketRequests(
     presignExpired: createS3Presigner({ client: past, address: outside, timing }),
     presignInside: createS3Presigner({ client, address: inside, timing }),
     origin: outside.base.origin,
-    send: (request, signal) => withDeadline(signal, patience, (attempt) => send(request, attempt.signal)),
+    async send(request, signal) {
+      try {
+        return await withDeadline(signal, patience, (attempt) => send(request, attempt.signal));
+      } catch (cause) {
+        signal.throwIfAborted();
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`${new URL(request.url).origin} can’t be reached from here: ${reason}`, { cause });
+      }
+    },
     close() {
       client.destroy();
       agent.destroy();
