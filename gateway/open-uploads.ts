@@ -34,7 +34,11 @@ export function openUploads(
   const deploymentId = deployment.id;
   const expireAfter = config.janitorStaleAfter;
   const states = new StateStore({ store: stores.states, deploymentId });
-  const plans = new PlanStore({ store: stores.states, deploymentId, expireAfter, log });
+  const plans = new PlanStore({
+    ...{ store: stores.states, deploymentId, expireAfter, log },
+    // no other process uses the embedded stores
+    singleGateway: config.clickhouse === undefined,
+  });
   const quota = openQuota(config, { cloudFiles, unfinished: [states, plans] });
   const keys = createStoredKeys({ db, database });
   const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;

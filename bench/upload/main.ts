@@ -15,10 +15,11 @@ import { u10 } from './measures/u10-small-downloads.ts';
 import { u11 } from './measures/u11-tus-against-form.ts';
 import { u12 } from './measures/u12-stalled-uploads.ts';
 import { u13 } from './measures/u13-silent-uploads.ts';
-import { u14 } from './measures/u14-digest.ts';
+import { u14 } from './measures/u14-direct-uploads.ts';
+import { u15 } from './measures/u15-digest.ts';
 import { startSink } from './sink/start-sink.ts';
 
-const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8, u9, u10, u11, u12, u13, u14];
+const measures: readonly Measure[] = [u1, u2, u3, u4, u5, u6, u7, u8, u9, u10, u11, u12, u13, u14, u15];
 
 const usage = `npm run bench -- upload [--only U1,U6] [--rounds N] [--quick] [--store s3|fs]
 

@@ -26,14 +26,12 @@ interface Plan {
   readonly file?: CloudFile;
 }
 
-interface Progress {
-  /** Bytes of each part that are stored, or under way. */
-  readonly sent: Map<number, number>;
-  /** Of the stored parts; undefined: the bucket does not show it to this page. */
-  readonly etags: Map<number, string | undefined>;
-  /** How many parts are sent at once. */
-  readonly lanes: number;
-}
+/**
+ * The ETags of the parts whose requests were answered; null: the bucket does not show them to this page. Others are sent
+ * again, even if the bucket lists them: Versity's gateway stores a part whose connection was closed before its end, and
+ * lists it with its whole size.
+ */
+type Stored = Map<number, string | null>;
 
 /** Milliseconds for a request to the service; a part has twice that. */
 const timeout = 240_000;
@@ -47,25 +45,26 @@ declare const location: { readonly origin: string } | undefined;
 
 /** Sends the bytes to the bucket itself (docs/api.md, "Direct uploads"). */
 export async function sendDirect(upload: LargeUpload): Promise<CloudFile> {
-  let address = keepAddress(upload);
+  const [begun, ...answered] = JSON.parse(keepAddress(upload) ?? '[null]');
+  const stored: Stored = new Map(answered);
+  let address: string | null = begun;
   let [tries, most, lanes] = [0, 0, 3];
   for (;;) {
-    const progress: Progress = { sent: new Map(), etags: new Map(), lanes };
     try {
-      const plan = address ? await ask<Plan>(upload, address, '', 'uploaded=true') : await begin(upload);
-      address = keepAddress(upload, plan.location);
+      const plan = await (address ? ask<Plan>(upload, address, '', 'uploaded=true') : begin(upload));
+      address = plan.location;
       let { file } = plan;
       if (!file) {
-        await sendParts(upload, plan, progress);
-        const parts = [...progress.etags].map(([number, etag]) => ({ number, etag }));
+        await sendParts(upload, plan, stored, lanes);
+        const parts = [...stored].map(([number, etag]) => ({ number, etag }));
         // without the ETags the service asks the bucket for them
         const body = parts.every(({ etag }) => etag) ? { parts } : {};
-        file = await ask<CloudFile>(upload, address as string, '/complete', '', body);
+        file = await ask<CloudFile>(upload, address, '/complete', '', body);
       }
       keepAddress(upload, null);
       return file;
     } catch (failure) {
-      if (progress.etags.size > most) [most, tries] = [progress.etags.size, 0];
+      if (stored.size > most) [most, tries] = [stored.size, 0];
       address = await resumeAfter(failure, upload, address, tries++);
       // on a slow connection, a part gets all of it
       if ((failure as { cause?: Error }).cause?.name === 'TimeoutError') lanes = 1;
@@ -106,28 +105,36 @@ async function ask<Answer>(
 }
 
 /** Sends what is not stored yet. Rejects with the first failure, once no part is under way any more. */
-async function sendParts(upload: LargeUpload, plan: Plan, progress: Progress): Promise<void> {
-  const { size, partBytes, partCount, uploaded = [] } = plan;
-  const { sent, etags } = progress;
+async function sendParts(upload: LargeUpload, plan: Plan, stored: Stored, lanes: number): Promise<void> {
+  const { location, size, partBytes, partCount, uploaded = [] } = plan;
+  const sent = new Map<number, number>();
   const report = (number: number, bytes: number): void => {
     sent.set(number, bytes);
     upload.onProgress?.({ sent: [...sent.values()].reduce((sum, each) => sum + each, 0), size });
   };
-  for (const part of uploaded)
-    if (part.size === Math.min(partBytes, size - (part.number - 1) * partBytes)) {
-      sent.set(part.number, part.size);
-      etags.set(part.number, part.etag);
-    }
+  const keep = (): unknown => keepAddress(upload, JSON.stringify([location, ...stored]));
+  for (const [number, etag] of stored) {
+    const listed = uploaded.find((part) => part.number === number);
+    if (
+      listed?.size === Math.min(partBytes, size - (number - 1) * partBytes) &&
+      (etag ?? listed.etag) === listed.etag
+    )
+      sent.set(number, listed.size);
+    else stored.delete(number);
+  }
+  // it would be refused, most likely by closing the connection
+  if (partCount === 1 && uploaded[0] && !stored.size) throw refused(412);
+  keep();
   report(0, 0);
   let { parts } = plan;
   for (let first = 1; first <= partCount; ) {
-    if (etags.has(first)) {
+    if (stored.has(first)) {
       first++;
       continue;
     }
     const range = `parts=${first}-${Math.min(first + mostAddresses - 1, partCount)}`;
-    parts ??= (await ask<Plan>(upload, plan.location, '', range)).parts;
-    const left = (parts ?? []).filter(({ number }) => !etags.has(number));
+    parts ??= (await ask<Plan>(upload, location, '', range)).parts;
+    const left = (parts ?? []).filter(({ number }) => !stored.has(number));
     if (!left[0]) throw notSluice(200);
     parts = undefined;
     const until = Date.now() + useAddressesFor;
@@ -137,7 +144,9 @@ async function sendParts(upload: LargeUpload, plan: Plan, progress: Progress): P
         if (!part) return;
         const { number } = part;
         try {
-          etags.set(number, await sendPart(upload, part, progress, (bytes) => report(number, bytes)));
+          const isAllowed = stored.size > 0;
+          stored.set(number, await sendPart(upload, part, isAllowed, (bytes) => report(number, bytes)));
+          keep();
           report(number, part.size);
         } catch (failure) {
           left.length = 0;
@@ -145,18 +154,18 @@ async function sendParts(upload: LargeUpload, plan: Plan, progress: Progress): P
         }
       }
     };
-    const ends = await Promise.allSettled(Array.from({ length: progress.lanes }, lane));
+    const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }
 
-/** @returns the ETag; undefined: the bucket does not show it */
+/** @param isAllowed the bucket has answered this page before @returns the ETag; null: the bucket does not show it */
 async function sendPart(
   upload: LargeUpload,
   { offset, size, url, headers }: Part,
-  { etags }: Progress,
+  isAllowed: boolean,
   onSent: (bytes: number) => void,
-): Promise<string | undefined> {
+): Promise<string | null> {
   const { client, bytes, signal } = upload;
   const target = url.startsWith('/') ? client.url + url : url;
   const body = await bytes.part(offset, size);
@@ -171,19 +180,19 @@ async function sendPart(
     signal?.throwIfAborted();
     // rejects if the file has changed on the disk
     await body.slice(0, 1).arrayBuffer();
-    throw unanswered(client.url, target, etags.size > 0, cause);
+    throw unanswered(client.url, target, isAllowed, cause);
   }
   const { ok, status, headers: answered } = answer;
-  // 412: an earlier request has stored it, and its answer was lost
-  if (ok || status === 412) return (ok && answered.get('etag')) || undefined;
+  if (ok) return answered.get('etag')?.replaceAll('"', '') ?? null;
   const [, reason] = /code"?[:>]"?(\w+)/i.exec(text) ?? [];
-  throw new SluiceError({
-    // of which the first begins anew, and the other gets a new address
-    code: status === 404 || status === 410 ? 'not_found' : 'bucket_refused',
-    status,
-    message: `The bucket refused a part: ${reason ?? status}`,
-    retryAfter: Number(answered.get('retry-after')) * 1000 || undefined,
-  });
+  throw refused(status, reason, Number(answered.get('retry-after')) * 1000 || undefined);
+}
+
+/** The error for a part that the bucket does not take: the upload begins anew, or the part gets a new address. */
+function refused(status: number, reason = `${status}`, retryAfter?: number): SluiceError {
+  // 412: an earlier request has stored the object, perhaps without all of its bytes
+  const code = /404|410|412/.test(`${status}`) ? 'not_found' : 'bucket_refused';
+  return new SluiceError({ code, status, message: `The bucket refused a part: ${reason}`, retryAfter });
 }
 
 /** The error for a part without an answer. A page is not told whether the bucket is down, or refuses the page's origin. */

@@ -93,7 +93,8 @@ export async function upload(
       known && bytes.isRepeatable
         ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}`
         : undefined;
-    const large = { ...all, storageKey };
+    // what has ended within the first part can be sent again
+    const large = { ...all, storageKey, bytes: first.size === bytes.size ? bytesOf(first) : bytes };
     return await ((await isDirect(large)) ? sendDirect(large) : sendParts(large));
   } finally {
     signal?.removeEventListener('abort', stop);

@@ -144,20 +144,19 @@ export class DirectCompletion {
   ): Promise<{ verified: Verified; sha256: string | undefined }> {
     const { store, digests, direct } = this.#deps;
     const { objectKey: key } = plan.file;
-    const limit = storeTimeout + Math.ceil(plan.size / slowestRead);
-    const signal = AbortSignal.timeout(limit);
     const read = new ReadDigests(plan, verify);
-    const bytes = read.of(() => store.read(key, null, signal));
+    const limit = storeTimeout + Math.ceil(plan.size / slowestRead);
+    const bytes = read.of(() => store.read(key, null, AbortSignal.timeout(limit)));
     const digest = await digests.of(bytes);
     if (digest === undefined && verify) for await (const _ of bytes);
     const sha256 = digest ?? read.sha256;
     const wrong = read.hasRead ? read.wrong(sha256) : wrongAtStore(plan, found.object);
     if (wrong.length > 0) {
-      await this.#refuse(plan, signal);
+      await this.#refuse(plan, storeDeadline());
       throw checksumMismatch(wrong);
     }
     if (read.hasRead) return { verified: 'bytes', sha256 };
-    const abilities = await direct.abilities(signal);
+    const abilities = await direct.abilities(storeDeadline());
     return { verified: proofOf(plan, found, abilities), sha256 };
   }
 

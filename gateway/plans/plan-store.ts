@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { readFileKey } from '#objects/file-key.ts';
@@ -28,6 +29,8 @@ const removalWait = 500;
 const keysAtOnce = 1000;
 const mostWaiting = 100_000;
 const removalTimeout = 30_000;
+/** Characters of the plans that a single gateway keeps in memory; most have some 700. */
+const keptCharacters = 16 * 1024 * 1024;
 
 /** Keeps plans as objects in the store of their bytes, so that every gateway with the bytes has the plan. */
 export class PlanStore {
@@ -35,17 +38,31 @@ export class PlanStore {
   readonly #deploymentId: string;
   readonly #expireAfter: number;
   readonly #log: Pick<Log, 'warn'>;
-  /** Keys of ended plans. */
-  #ended: string[] = [];
+  /** Plans that have not ended, by key; null: other gateways may end them. */
+  readonly #kept: LRUCache<string, { readonly plan: DirectPlan; readonly characters: number }> | null;
+  /** Keys of ended plans, until they are removed. */
+  readonly #ended = new Set<string>();
   #removing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param args.expireAfter milliseconds after which a plan expires */
-  constructor(args: { store: Store; deploymentId: string; expireAfter: number; log: Pick<Log, 'warn'> }) {
+  /**
+   * @param args.expireAfter milliseconds after which a plan expires
+   * @param args.singleGateway no other process makes or ends plans
+   */
+  constructor(args: {
+    store: Store;
+    deploymentId: string;
+    expireAfter: number;
+    singleGateway: boolean;
+    log: Pick<Log, 'warn'>;
+  }) {
     this.#store = args.store;
     this.#deploymentId = args.deploymentId;
     this.#expireAfter = args.expireAfter;
     this.#log = args.log;
+    this.#kept = args.singleGateway
+      ? new LRUCache({ maxSize: keptCharacters, sizeCalculation: ({ characters }) => characters })
+      : null;
   }
 
   addressOf({ ownerId, projectSlug, name }: Omit<PlanAddress, 'deploymentId'>): PlanAddress {
@@ -57,7 +74,7 @@ export class PlanStore {
     const plans: PlanAddress[] = [];
     for await (const { key } of this.#store.list(`${plansPrefix(this.#deploymentId)}${ownerId}/`, signal)) {
       const found = readPlanKey(key);
-      if (found?.is === 'plan') plans.push(found);
+      if (found?.is === 'plan' && !this.#ended.has(key)) plans.push(found);
     }
     return plans;
   }
@@ -75,12 +92,24 @@ export class PlanStore {
 
   /** Null: there is no such plan, or it has ended. */
   async load(address: PlanAddress, signal: AbortSignal): Promise<DirectPlan | null> {
-    const bytes = await this.#store.readWhole(planKey(address), largestPlan, signal);
+    const key = planKey(address);
+    const kept = this.#kept?.get(key);
+    if (kept !== undefined) return kept.plan;
+    const bytes = await this.#store.readWhole(key, largestPlan, signal);
     return bytes && (JSON.parse(bytes.toString('utf8')) as DirectPlan);
   }
 
   async save(plan: DirectPlan, signal: AbortSignal): Promise<void> {
-    await this.#put(planKey(this.addressOf(plan.file)), JSON.stringify(plan), signal);
+    const key = planKey(this.addressOf(plan.file));
+    const text = JSON.stringify(plan);
+    // before it is stored: who closes it meanwhile finds it here
+    this.#kept?.set(key, { plan, characters: text.length });
+    try {
+      await this.#put(key, text, signal);
+    } catch (error) {
+      this.#kept?.delete(key);
+      throw error;
+    }
   }
 
   /**
@@ -118,6 +147,7 @@ export class PlanStore {
 
   async closeAll(addresses: readonly PlanAddress[], signal: AbortSignal): Promise<void> {
     if (addresses.length === 0) return;
+    for (const address of addresses) this.#kept?.delete(planKey(address));
     // the marks go first: without them, late bytes would become files
     await forEachAtOnce(addresses, requestsAtOnce, (address) => this.#put(closedKey(address), '{}', signal));
     const left = await this.#store.deleteAll(addresses.map(planKey), signal);
@@ -127,10 +157,12 @@ export class PlanStore {
   /** Removes a plan soon, with its parts at a store that clients do not reach. A crash leaves them to the janitor. */
   end(plan: DirectPlan, hasParts: boolean): void {
     const address = this.addressOf(plan.file);
+    const key = planKey(address);
+    this.#kept?.delete(key);
     const parts = hasParts ? partCount(plan) : 0;
-    if (this.#ended.length + parts >= mostWaiting) return;
-    for (let number = 1; number <= parts; number++) this.#ended.push(partKey(address, number));
-    this.#ended.push(planKey(address));
+    if (this.#ended.size + parts >= mostWaiting) return;
+    for (let number = 1; number <= parts; number++) this.#ended.add(partKey(address, number));
+    this.#ended.add(key);
     this.#timer ??= setTimeout(() => void this.#removeEnded(), removalWait).unref();
   }
 
@@ -150,11 +182,12 @@ export class PlanStore {
   }
 
   async #remove(): Promise<void> {
-    while (this.#ended.length > 0) {
-      const keys = this.#ended.splice(0, keysAtOnce);
+    while (this.#ended.size > 0) {
+      const keys = firstOf(this.#ended, keysAtOnce);
       await this.#store.deleteAll(keys, AbortSignal.timeout(removalTimeout)).catch((err: unknown) => {
         this.#log.warn({ err, keys: keys.length }, 'ended plans of uploads are left to the janitor');
       });
+      for (const key of keys) this.#ended.delete(key);
     }
   }
 
@@ -163,6 +196,15 @@ export class PlanStore {
     const writer = await this.#store.create(key, description, signal);
     await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
   }
+}
+
+function firstOf(keys: Iterable<string>, count: number): string[] {
+  const first: string[] = [];
+  for (const key of keys) {
+    if (first.length === count) break;
+    first.push(key);
+  }
+  return first;
 }
 
 /** Null: it is no object that clients send by themselves. */

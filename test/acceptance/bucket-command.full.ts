@@ -7,7 +7,7 @@ import { runScript, runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
-const stub = await startS3Stub();
+const stub = await startS3Stub({ ignores: ['if-none-match'] });
 t.teardown(() => stub.close());
 const settings = stubSettings(stub);
 const page = ['--origin', 'https://app.example.com'];

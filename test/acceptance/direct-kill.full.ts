@@ -170,7 +170,11 @@ t.test('at each step, on S3', async (t) => {
     );
     const cut = async ({ stage, name }: { readonly stage: FaultStage; readonly name: string }) => {
       const { operation, at } = step;
-      const fault = stub.fault({ operation, key: keysOf[at](name), action: { kind: 'hang', stage } });
+      const fault = stub.fault({
+        ...(operation && { operation }),
+        key: keysOf[at](name),
+        action: { kind: 'hang', stage },
+      });
       cuts.push(await cutUpload(client, name, step));
       for (let waited = 0; fault.hits === 0; waited++) {
         if (waited > 1000) throw new Error(`${name}: no such call`);

@@ -1,66 +1,11 @@
 /** Direct uploads of sluice-client to a real server, without S3 and with a bucket of its own origin. */
-import { File } from 'node:buffer';
-import t, { type Test } from 'tap';
-import type { Client } from '#client/client.ts';
-import { uploadLink } from '#client/files.ts';
+import t from 'tap';
 import { upload } from '#client/upload.ts';
-import {
-  clientOf,
-  cuttingProxy,
-  mapStorage,
-  sha256,
-  sluiceWithDigests,
-  someBytes,
-} from '../services/client-files.ts';
+import { clientOf, cuttingProxy, mapStorage, sha256, sluiceWithDigests } from '../services/client-files.ts';
+import { bytes, chosen, directClientSuite, partBytes, read } from '../services/direct-client-suite.ts';
 import { lastingPort } from '../services/lasting-port.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import type { Sluice } from '../services/start-sluice.ts';
-
-/** The smallest part of S3. */
-const partBytes = 5 * 2 ** 20;
-const bytes = someBytes(3 * partBytes + 1000);
-const chosen = (): File => new File([bytes], 'film.mp4', { type: 'video/mp4', lastModified: 1 });
-
-async function read(sluice: Sluice, file: { readonly name: string }): Promise<string> {
-  const headers = { authorization: `Bearer ${sluice.token}` };
-  const answer = await fetch(`${sluice.baseUrl}/_f_/files/${file.name}`, { headers });
-  return sha256(new Uint8Array(await answer.arrayBuffer()));
-}
-
-/** What holds for every store. */
-async function goesDirectly(t: Test, sluice: Sluice, client: Client): Promise<void> {
-  const file = await upload(client, chosen(), { partBytes, direct: true });
-  t.match(file, { originalName: 'film.mp4', contentType: 'video/mp4', size: bytes.length });
-  t.equal(await read(sluice, file), sha256(bytes));
-
-  const small = await upload(client, 'hello', { name: 'größe.txt', direct: true });
-  t.match(small, { originalName: 'größe.txt', contentType: 'text/plain', size: 5 });
-  t.equal(await read(sluice, small), sha256(Buffer.from('hello')));
-  t.match(await upload(client, new Blob([]), { name: 'empty.txt', direct: true }), { size: 0 });
-
-  const storage = mapStorage();
-  const stop = new AbortController();
-  const onProgress = ({ sent }: { sent: number }) => sent >= partBytes && stop.abort(new Error('stopped'));
-  const options = { partBytes, direct: true, storage };
-  await t.rejects(upload(client, chosen(), { ...options, signal: stop.signal, onProgress }), {
-    message: 'stopped',
-  });
-  t.equal(storage.kept.size, 1);
-  const steps: number[] = [];
-  const resumed = await upload(client, chosen(), { ...options, onProgress: ({ sent }) => steps.push(sent) });
-  t.equal(await read(sluice, resumed), sha256(bytes));
-  t.ok((steps[0] as number) >= partBytes);
-  t.equal(storage.kept.size, 0);
-
-  const link = await uploadLink(client, { expiresIn: 60, type: 'video/', times: 1 });
-  const stranger = { ...client, token: '' };
-  t.equal(
-    await read(sluice, await upload(stranger, chosen(), { partBytes, direct: true, link })),
-    sha256(bytes),
-  );
-  await t.rejects(upload(stranger, chosen(), { partBytes, direct: true, link }), { code: 'link_refused' });
-}
 
 t.test('without S3, when the caller says so', async (t) => {
   const sluice = await sluiceWithDigests(t);
@@ -73,7 +18,7 @@ t.test('without S3, when the caller says so', async (t) => {
       return fetch(input, init);
     },
   });
-  await goesDirectly(t, sluice, client);
+  await directClientSuite(t, sluice, client);
   asked.length = 0;
   t.ok(await upload(client, chosen(), { partBytes }));
   t.equal(asked[0], 'GET /_f_/files/options');
@@ -88,7 +33,7 @@ t.test('an upload that the server has dropped begins anew', async (t) => {
   const onProgress = ({ sent }: { sent: number }) => sent >= partBytes && stop.abort();
   const options = { partBytes, direct: true, storage };
   await t.rejects(upload(client, chosen(), { ...options, signal: stop.signal, onProgress }));
-  const [address] = storage.kept.values();
+  const [address] = JSON.parse([...storage.kept.values()][0] ?? '[]');
   const headers = { authorization: `Bearer ${sluice.token}` };
   t.equal((await fetch(`${sluice.baseUrl}${address}`, { method: 'DELETE', headers })).status, 204);
   t.equal(await read(sluice, await upload(client, chosen(), options)), sha256(bytes));
@@ -103,7 +48,7 @@ t.test('to a bucket, which the server offers', async (t) => {
     ...{ S3_PUBLIC_ENDPOINT: cuts.url, DIGEST: 'none' },
   });
   const client = clientOf(sluice);
-  await goesDirectly(t, sluice, client);
+  await directClientSuite(t, sluice, client);
   t.ok(cuts.cut() > 0);
 
   const before = cuts.forwarded('toTarget');

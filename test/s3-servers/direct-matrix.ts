@@ -22,8 +22,8 @@ interface Column {
 }
 
 const columns: Readonly<Record<string, Column>> = {
-  ceph: { title: 'Ceph RGW', start: () => startCeph() },
-  versity: { title: 'Versity', start: startVersity },
+  ceph: { title: 'Ceph RGW 16.2', start: () => startCeph() },
+  versity: { title: 'Versity 1.8.0', start: startVersity },
   s3proxy: { title: `s3proxy ${versions.s3proxy}`, start: startS3proxy },
   rclone: { title: `rclone ${versions.rclone}`, start: startRclone, smallParts: true },
   s3mock: { title: `S3Mock ${versions.s3mock}`, start: startS3mock, isMock: true },

@@ -15,8 +15,8 @@ const day = 86_400_000;
 const keys = createConfiguredKeys('a secret of a test, long enough for it');
 
 /** Plans of uploads in a store that a test brings. */
-export function plansOn(store: ObjectStore, expireAfter = day): PlanStore {
-  return new PlanStore({ store, deploymentId: testDeployment, expireAfter, log: silentLog() });
+export function plansOn(store: ObjectStore, expireAfter = day, singleGateway = true): PlanStore {
+  return new PlanStore({ store, deploymentId: testDeployment, expireAfter, singleGateway, log: silentLog() });
 }
 
 /** For parts of a gateway that meet no planned upload. */

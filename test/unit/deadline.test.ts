@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import t from 'tap';
 import {
   type Attempt,
+  createSharedDeadline,
   DeadlinePassed,
   resultWithin,
   settledWithin,
@@ -40,4 +41,24 @@ t.test('a wait ends before the work', async (t) => {
   t.equal(await settledWithin(Promise.reject(new Error('it failed')), 60_000), true);
   t.equal(await resultWithin(Promise.resolve('a'), 60_000), 'a');
   await t.rejects(resultWithin(Promise.reject(new Error('it failed')), 60_000), { message: 'it failed' });
+});
+
+t.test('many requests to a store may wait for a shared deadline', async (t) => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const signal = createSharedDeadline(60_000)();
+  let end = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const requests = Array.from({ length: 20 }, () => withDeadline(signal, 60_000, () => over));
+  t.equal(getEventListeners(signal, 'abort').length, 20);
+  end();
+  await Promise.all(requests);
+  // warnings are emitted in a later turn
+  await new Promise((resolve) => setImmediate(resolve));
+  t.strictSame(warnings, []);
+  t.equal(getEventListeners(signal, 'abort').length, 0);
 });

@@ -7,14 +7,16 @@ export interface DownloadsJob {
   readonly baseUrl: string;
   /** Each in turn. */
   readonly paths: readonly string[];
-  /** Bytes of each file. */
+  /** Bytes of each file; 0 with `location`. */
   readonly size: number;
+  /** The beginning of the address that a redirect leads to. Absent: the file itself is expected. */
+  readonly location?: string;
   readonly connections: number;
   readonly milliseconds: number;
 }
 
 export interface DownloadsResult {
-  /** Whole answers of 200 with the right length. */
+  /** Whole answers of 200 with the right length, or redirects. */
   readonly good: number;
   readonly bad: number;
   readonly perSecond: number;
@@ -35,6 +37,11 @@ serveJob<DownloadsJob, DownloadsResult>(async (job) => {
     },
   };
 
+  function isExpected(head: string): boolean {
+    if (job.location === undefined) return head.startsWith('HTTP/1.1 200 ');
+    return head.startsWith('HTTP/1.1 307 ') && head.includes(`ocation: ${job.location}`);
+  }
+
   /** A connection that fails, or gets a wrong answer, counts once and is not replaced. */
   function drive(socket: ReturnType<typeof connect>, end: number): Promise<void> {
     return new Promise((resolve) => {
@@ -50,14 +57,19 @@ serveJob<DownloadsJob, DownloadsResult>(async (job) => {
       };
       socket.on('error', () => stop(1));
       socket.on('close', () => stop(1));
-      socket.on('data', (chunk: Buffer) => {
+      // a head may come in two pieces
+      let kept: Buffer | null = null;
+      socket.on('data', (received: Buffer) => {
         if (left === -1) {
+          const chunk = kept === null ? received : Buffer.concat([kept, received]);
           const headEnd = chunk.indexOf('\r\n\r\n');
+          kept = headEnd < 0 ? chunk : null;
+          if (headEnd < 0) return;
           const head = chunk.toString('latin1', 0, headEnd);
           const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-          if (headEnd < 0 || !head.startsWith('HTTP/1.1 200 ') || Number(length) !== job.size) return stop(1);
+          if (!isExpected(head) || Number(length ?? 0) !== job.size) return stop(1);
           left = job.size - (chunk.byteLength - headEnd - 4);
-        } else left -= chunk.byteLength;
+        } else left -= received.byteLength;
         if (left > 0) return;
         counts.good++;
         left = -1;

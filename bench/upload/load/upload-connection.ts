@@ -74,6 +74,17 @@ export class UploadConnection {
     }
   }
 
+  /** Sends any request, and reads its answer. @param head with the empty line at its end */
+  async send(head: string, body: Iterable<Buffer> = []): Promise<Answer> {
+    const socket = this.#socket;
+    // in one write with what fits
+    socket.cork();
+    process.nextTick(() => socket.uncork());
+    socket.write(head, 'latin1');
+    await this.#writeBody(body);
+    return this.answer();
+  }
+
   /** https://tus.io/protocols/resumable-upload: all but the answer to the last chunk. */
   async #writeChunks({ fileName, seed, size }: Form, chunkBytes: number): Promise<void> {
     const fields = ['Tus-Resumable: 1.0.0'];

@@ -6,13 +6,15 @@ import { Throttle } from './throttle.ts';
 
 /**
  * The store behind all measurements: it answers the S3 calls of an upload with as little work as possible, to leave the CPU
- * to the gateway. It computes checksums of all received bytes, but only stores the states of uploads. It ignores
- * signatures. `POST /plain` accepts a plain body, for a proxy that does not speak S3. It can limit the rate of each body,
+ * to the gateway. It computes checksums of all received bytes, but only stores the states and plans of uploads: other
+ * objects are read as zeros. It ignores signatures. `POST /plain` accepts a plain body, for a proxy that does not speak S3. It can limit the rate of each body,
  * like a distant S3.
  */
 const objects = new SinkObjects();
 const throttle = new Throttle();
 let plainBodies = 0;
+/** The bytes of all objects that are no states, as they are read. */
+const zeros = Buffer.alloc(1024 * 1024);
 
 const app = loadUws().App();
 app.any('/*', (res, req) => {
@@ -22,6 +24,7 @@ app.any('/*', (res, req) => {
     key: decodeURIComponent(req.getUrl().slice(1)),
     query: new URLSearchParams(req.getQuery() ?? ''),
     crc32: req.getHeader('x-amz-checksum-crc32'),
+    creates: req.getHeader('if-none-match') === '*',
     chunked: req.getHeader('x-amz-content-sha256').startsWith('STREAMING-'),
   };
   const hasBody =
@@ -36,7 +39,7 @@ app.any('/*', (res, req) => {
     answer(res, call, { size: 0, crc32: 0 }, '');
     return;
   }
-  const keepsText = (call.method === 'POST' && call.query.has('uploadId')) || isState(call.key);
+  const keepsText = (call.method === 'POST' && call.key !== 'plain') || isState(call.key);
   let size = 0;
   let checksum = 0;
   let text = '';
@@ -74,6 +77,8 @@ interface Call {
   readonly query: URLSearchParams;
   /** As sent. */
   readonly crc32: string;
+  /** Refused if there is an object. */
+  readonly creates: boolean;
   /** The body is framed as aws-chunked, which this store does not read. */
   readonly chunked: boolean;
 }
@@ -97,13 +102,18 @@ function answerPlain(res: Uws.HttpResponse, body: ReceivedBytes): void {
   res.writeHeader('content-type', 'application/json').end(JSON.stringify({ name }));
 }
 
-function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, body: ReceivedBytes): void {
+function answerPut(res: Uws.HttpResponse, call: Call, body: ReceivedBytes): void {
+  const { key, query, crc32: sent } = call;
   const uploadId = query.get('uploadId');
   objects.count(uploadId === null ? 'PutObject' : 'UploadPart');
   const checksum = base64Of(body.crc32);
   if (sent !== '' && sent !== checksum) {
     objects.noteBadDigest();
     fail(res, '400 Bad Request', 'BadDigest');
+    return;
+  }
+  if (call.creates && objects.get(key) !== undefined) {
+    fail(res, '412 Precondition Failed', 'PreconditionFailed');
     return;
   }
   if (uploadId === null) objects.put(key, body);
@@ -127,8 +137,14 @@ function answerPost(res: Uws.HttpResponse, { key, query }: Call, text: string): 
     );
     return;
   }
+  if (uploadId === null && query.has('delete')) {
+    objects.count('DeleteObjects');
+    for (const [, name = ''] of text.matchAll(/<Key>([^<]*)<\/Key>/g))
+      objects.delete(`${bucketOf(key)}/${name}`);
+    xml(res, '<DeleteResult></DeleteResult>');
+    return;
+  }
   if (uploadId === null) {
-    // DeleteObjects, which nothing here depends on
     objects.count('other POST');
     fail(res, '501 Not Implemented', 'NotImplemented');
     return;
@@ -165,7 +181,8 @@ function answerHead(res: Uws.HttpResponse, { key }: Call): void {
   if (object === undefined) res.writeStatus('404 Not Found').endWithoutBody(0);
   else {
     res.writeHeader('etag', etagOf(object)).writeHeader('last-modified', new Date().toUTCString());
-    res.endWithoutBody(object.size);
+    // with the length as its argument, the server would wait for a body, and cut the connection
+    res.writeHeader('content-length', `${object.size}`).endWithoutBody();
   }
 }
 
@@ -183,12 +200,33 @@ function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
       res,
       `<ListBucketResult><Name>${bucket}</Name><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>`,
     );
+  } else if (query.has('uploadId')) {
+    objects.count('ListParts');
+    answerParts(res, query.get('uploadId') ?? '');
   } else {
     objects.count('GetObject');
     const object = objects.get(key);
-    if (object?.text === undefined) fail(res, '404 Not Found', 'NoSuchKey');
-    else res.writeHeader('etag', etagOf(object)).end(Buffer.from(object.text, 'latin1'));
+    if (object === undefined || (object.text === undefined && object.size > zeros.byteLength))
+      fail(res, '404 Not Found', 'NoSuchKey');
+    else {
+      const { text, size } = object;
+      const bytes = text === undefined ? zeros.subarray(0, size) : Buffer.from(text, 'latin1');
+      res.writeHeader('etag', etagOf(object)).end(bytes);
+    }
   }
+}
+
+function answerParts(res: Uws.HttpResponse, uploadId: string): void {
+  const parts = objects.parts(uploadId);
+  if (parts === undefined) {
+    fail(res, '404 Not Found', 'NoSuchUpload');
+    return;
+  }
+  const listed = [...parts].map(
+    ([number, part]) =>
+      `<Part><PartNumber>${number}</PartNumber><ETag>${etagOf(part)}</ETag><Size>${part.size}</Size></Part>`,
+  );
+  xml(res, `<ListPartsResult>${listed.join('')}<IsTruncated>false</IsTruncated></ListPartsResult>`);
 }
 
 function xml(res: Uws.HttpResponse, document: string): void {

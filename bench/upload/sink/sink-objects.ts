@@ -35,7 +35,7 @@ export interface SinkReport {
   readonly badDigests: number;
 }
 
-/** Sizes and checksums of stored objects. Only states of uploads are stored with their bytes. */
+/** Sizes and checksums of stored objects. Only states and plans of uploads are stored with their bytes. */
 export class SinkObjects {
   #objects = new Map<string, ReceivedBytes>();
   #uploads = new Map<string, OpenUpload>();
@@ -78,6 +78,11 @@ export class SinkObjects {
     this.#uploads.delete(uploadId);
     this.put(upload.key, object);
     return object;
+  }
+
+  /** Undefined: there is no such upload. */
+  parts(uploadId: string): ReadonlyMap<number, ReceivedBytes> | undefined {
+    return this.#uploads.get(uploadId)?.parts;
   }
 
   abort(uploadId: string): boolean {
@@ -129,9 +134,9 @@ export class SinkObjects {
   }
 }
 
-/** The state of a resumable upload, which is named after its file. */
+/** The state of a resumable upload, or the plan of a direct one, which is named after its file. */
 export function isState(key: string): boolean {
-  return key.includes('/_resumable/');
+  return key.includes('/_resumable/') || key.includes('/_direct/');
 }
 
 /** The last segment of a file's key. */

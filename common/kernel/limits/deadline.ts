@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * All bounded waits. They differ in what ends them, and in what happens to the work:
  *
@@ -9,7 +11,7 @@
  * | `settledWithin` | a time | continues | false |
  * | `resultWithin` | a time | continues | null |
  *
- * `createSharedDeadline` makes signals for work that checks them itself.
+ * `createSharedDeadline` makes signals that many requests share.
  */
 export class DeadlinePassed extends Error {
   constructor(what: string, milliseconds: number) {
@@ -161,7 +163,7 @@ const shareFor = 1000;
 /**
  * Makes signals that are aborted after `milliseconds`, or up to a second earlier. For deadlines that every request needs
  * and hardly any reaches: they cost next to nothing, while AbortSignal.timeout takes 10 microseconds of CPU.
- * Many callers share a signal: read `aborted`, and add no listeners.
+ * Many callers share a signal: listeners are removed when the work is over, as `withDeadline` does.
  */
 export function createSharedDeadline(milliseconds: number): () => AbortSignal {
   let signal: AbortSignal | null = null;
@@ -170,6 +172,8 @@ export function createSharedDeadline(milliseconds: number): () => AbortSignal {
     const now = performance.now();
     if (signal === null || now - madeAt > shareFor) {
       signal = AbortSignal.timeout(milliseconds);
+      // one for each request to a store
+      setMaxListeners(0, signal);
       madeAt = now;
     }
     return signal;

@@ -67,8 +67,12 @@ export function s3ObjectUrls(place: S3PublicPlace): (key: string) => string {
   return url;
 }
 
+const unreserved = /^[A-Za-z0-9_.~-]*$/;
+
 /** Like the UriEncode of https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
 export function escapeUri(text: string): string {
+  // most of what is signed
+  if (unreserved.test(text)) return text;
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

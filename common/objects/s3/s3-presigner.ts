@@ -74,11 +74,12 @@ export function createS3Presigner(args: {
     };
     if (sessionToken !== undefined) signedQuery['X-Amz-Security-Token'] = sessionToken;
     const sent = queryText(signedQuery);
-    let canonical = `${method}\n${address.path(key)}\n${sent}\n`;
+    const path = address.path(key);
+    let canonical = `${method}\n${path}\n${sent}\n`;
     for (const name of names) canonical += `${name}:${canonicalValue(signed[name] as string)}\n`;
     canonical += `\n${names.join(';')}\n${unsignedPayload}`;
     const text = `${signatureAlgorithm}\n${time}\n${scope}\n${hash('sha256', canonical)}`;
     const signature = hmac(signingKey(secretAccessKey, day), text).toString('hex');
-    return { url: `${address.url(key)}?${sent}&X-Amz-Signature=${signature}`, headers };
+    return { url: `${base.origin}${path}?${sent}&X-Amz-Signature=${signature}`, headers };
   };
 }

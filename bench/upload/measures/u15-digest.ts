@@ -9,8 +9,8 @@ import { withSubjects } from './with-subjects.ts';
  * What the SHA-256 of every file costs (DIGEST=sha-256): of a form, and of a tus upload in chunks of 8 MiB, which is
  * read from the store once more. On S3 only forms, because the sink stores no bytes.
  */
-export const u14: Measure = {
-  id: 'U14',
+export const u15: Measure = {
+  id: 'U15',
   run: async (bench) => [
     ...(await compare({ ...bench, store: 's3' }, ['form'])),
     ...(await compare({ ...bench, store: 'fs' }, ['form', 'tus'])),
@@ -27,12 +27,12 @@ function compare(bench: Bench, ways: readonly ('form' | 'tus')[]): Promise<Findi
         target: way === 'form' ? server.target : asTus(server),
       })),
     );
-    const { figures, problems } = await compareCpu('U14', bench, subjects);
+    const { figures, problems } = await compareCpu('U15', bench, subjects);
     return ways.map((way, index) => {
       const [without, withDigest] = figures.slice(2 * index) as [CpuFigures, CpuFigures];
       const more = withDigest.cpuSecondsPerGiB.median - without.cpuSecondsPerGiB.median;
       return {
-        measure: 'U14',
+        measure: 'U15',
         what: `CPU time per GiB for SHA-256, ${way}, ${bench.store === 'fs' ? 'file system' : 'S3'}`,
         subject: showCpu(withDigest),
         baseline: showCpu(without),
