@@ -2,6 +2,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { FileDigests } from '#gateway/digest/file-digests.ts';
 import { crc32c } from '#objects/crc32c.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { DirectClient, type PlannedPart } from '../services/direct-client.ts';
@@ -327,6 +328,29 @@ t.test('answers of CompleteMultipartUpload that are lost, late, or an error afte
     t.match(await client.state(planned), { body: { state: 'complete', file: { name: planned.id } } });
   }
   t.equal(rows.size, 6);
+});
+
+t.test('digests of all files', async (t) => {
+  const digests = new FileDigests();
+  t.teardown(() => digests.close());
+  const { client, rows } = await setUp(t, { digests });
+  const sha256 = createHash('sha256').update(small).digest('hex');
+  const bad = await client.plan({ size: small.length, sha256 });
+  await client.send(bad, randomBytes(small.length));
+  t.match(await client.complete(bad), {
+    status: 400,
+    body: { code: 'checksum_mismatch', error: [/sha256/] },
+  });
+  t.equal(rows.size, 0);
+  await client.send(bad, small);
+  t.match(await client.complete(bad), { status: 200, body: { sha256, verified: 'bytes' } });
+  const large = await client.plan({ size: twoParts.length, partBytes, sha256 });
+  await client.send(large, twoParts);
+  t.match(await client.complete(large), { status: 400 });
+  t.match(await client.complete(large), { status: 404 }, 'its parts were joined to something else');
+  const empty = await client.plan({ size: 0 });
+  const ofNothing = createHash('sha256').digest('hex');
+  t.match(await client.complete(empty), { status: 200, body: { sha256: ofNothing, verified: 'bytes' } });
 });
 
 t.test('a client that does not wait for the answer asks for it', async (t) => {
