@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { FileDigests } from '#gateway/digest/file-digests.ts';
 import { crc32c } from '#objects/crc32c.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
+import type { S3Timing } from '#objects/s3/s3-options.ts';
 import { DirectClient, type PlannedPart } from '../services/direct-client.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
@@ -30,11 +31,19 @@ const sumOf = (bytes: Uint8Array) => {
 
 type GatewayOptions = Parameters<typeof serveGatewayOn>[2];
 
-async function setUp(t: Test, { stub: options, ...gateway }: GatewayOptions & { stub?: S3StubOptions } = {}) {
+async function setUp(
+  t: Test,
+  {
+    stub: options,
+    timing = {},
+    ...gateway
+  }: GatewayOptions & { stub?: S3StubOptions; timing?: Partial<S3Timing> } = {},
+) {
   const { stub, store, log } = await openStubStore(t, {
     stub: { minPartBytes: partBytes, md5Etags: true, ...options },
     partBytes,
     deploymentId: testDeployment,
+    timing,
   });
   const served = await serveGatewayOn(t, store, { expireAfter: day, ...gateway });
   const { baseUrl, cloudFiles, plans, rows } = served;
@@ -328,6 +337,19 @@ t.test('answers of CompleteMultipartUpload that are lost, late, or an error afte
     t.match(await client.state(planned), { body: { state: 'complete', file: { name: planned.id } } });
   }
   t.equal(rows.size, 6);
+});
+
+t.test('a store that completes the upload and never answers', async (t) => {
+  const timing = { quiet: 400, request: 10_000 };
+  const { client, stub } = await setUp(t, { stub: inParts, timing });
+  const planned = await client.plan({ size: small.length });
+  await client.send(planned, small);
+  const action = { kind: 'hang', stage: 'after-work' } as const;
+  const fault = stub.fault({ operation: 'CompleteMultipartUpload', times: 1, action });
+  t.match(await client.complete(planned), { status: 503 }, 'a store that says nothing is down');
+  t.match(await client.complete(planned), { status: 200 }, 'and the next completion finds the object');
+  t.equal(fault.hits, 1);
+  t.strictSame(await client.bytesOf(planned.id), small);
 });
 
 t.test('digests of all files', async (t) => {
