@@ -70,7 +70,8 @@ export async function serveGatewayOn(
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
-  const plans = plansOn(store, options.expireAfter);
+  // with leases there are other gateways
+  const plans = plansOn(store, options.expireAfter, options.leases === undefined);
   const use = storageUse({ cloudFiles, unfinished: [states, plans] });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({
