@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
-import { checksumMismatch, notFound, uploadIncomplete } from '#kernel/errors/catalogue.ts';
+import { checksumMismatch, notFound, uploadExpired, uploadIncomplete } from '#kernel/errors/catalogue.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import { crc32c } from '#objects/crc32c.ts';
 import type {
@@ -68,7 +68,17 @@ export class DirectCompletion {
         ? { object: await this.#wholeObject(plan, sent, signal), parts: null }
         : await this.#joined(plan, sent, signal);
     const { verified, sha256 } = await this.#verify(plan, found, verify);
-    return this.#store(plan, verified, sha256);
+    return (verified === 'bytes' && (await this.#outlasted(plan))) || this.#store(plan, verified, sha256);
+  }
+
+  /** After a long read: the file that another completion made meanwhile. Throws 410 if the janitor has ended the plan. */
+  async #outlasted({ file }: DirectPlan): Promise<CloudFile | null> {
+    const { plans, cloudFiles } = this.#deps;
+    const signal = commitDeadline();
+    if (await plans.has(file.objectKey, signal)) return null;
+    const made = await cloudFiles.findByName(file.name, signal);
+    if (made === null) throw uploadExpired();
+    return made;
   }
 
   /** An object that was sent at once. */

@@ -153,9 +153,12 @@ export class DirectUploads {
   /** Throws 404, and 410 when it has expired. */
   async find(upload: PlanReference, signal: AbortSignal): Promise<Planned> {
     const plan = await this.#load(upload, signal);
-    // a plan stays for a moment after its file was made
+    // a plan stays for a moment after its file was made, and its bytes count twice if the gateway was killed then
     const file = await this.#stored(upload, signal);
-    if (file !== null) return { plan: null, file };
+    if (file !== null) {
+      if (plan !== null) this.#deps.plans.end(plan, this.#deps.keepsParts);
+      return { plan: null, file };
+    }
     if (plan === null) throw noUpload();
     this.#assertOpen(plan);
     return { plan, file: null };

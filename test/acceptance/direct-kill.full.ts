@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { patternBytes } from '../integration/object-store-contract.ts';
 import { DirectClient, type Planned, type SentPart } from '../services/direct-client.ts';
 import { randomFrom } from '../services/random-from.ts';
-import type { FaultRule, FaultStage } from '../services/s3-stub/fault-rules.ts';
+import type { FaultStage } from '../services/s3-stub/fault-rules.ts';
+import type { OperationName } from '../services/s3-stub/operations.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
@@ -55,7 +56,8 @@ async function clean(t: Test, env: Record<string, string>): Promise<void> {
 }
 
 /** A call of the object store that never ends, before or after its work is done, and the request that makes it. */
-interface Step extends Pick<FaultRule, 'operation'> {
+interface Step {
+  readonly operation: OperationName;
   readonly at: 'object' | 'plan' | 'mark';
   readonly does: 'plan' | 'complete' | 'verify' | 'drop';
   readonly content: Buffer;
@@ -96,7 +98,11 @@ interface Cut extends Pick<Step, 'does' | 'content'> {
 }
 
 /** Brings an upload to the request that never ends. */
-async function cutUpload(client: DirectClient, name: string, step: Step): Promise<Cut> {
+async function cutUpload(
+  client: DirectClient,
+  name: string,
+  step: Pick<Step, 'does' | 'content'>,
+): Promise<Cut> {
   const { content, does } = step;
   const cut = { name, content, does, goesOn: name.endsWith('goes-on') };
   const wanted = { name, size: content.length, partBytes };
@@ -189,7 +195,7 @@ t.test('at each step, on S3', async (t) => {
   while (forgets.hits < 2) await sleep(20);
   clickhouse.fault({ match: 'INSERT INTO .*cloud_files', action: { kind: 'hold' } });
   const name = 'writes-its-row-goes-on';
-  cuts.push(await cutUpload(client, name, { at: 'object', does: 'complete', content: bytes }));
+  cuts.push(await cutUpload(client, name, { does: 'complete', content: bytes }));
   await clickhouse.untilHeld(1);
   await one.kill();
   stub.clearFaults();

@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { crc32c } from '#objects/crc32c.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { DirectClient, type PlannedPart } from '../services/direct-client.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
@@ -401,6 +402,49 @@ t.test('a quota that is used up between plan and completion', async (t) => {
   t.equal(await client.delete(one.id), 204);
   t.equal((await client.complete(two)).status, 200);
   t.strictSame(await client.bytesOf(two.id), small);
+});
+
+t.test('a plan that its completion could not remove is removed later, and counts no more', async (t) => {
+  const { client, stub, plans, left } = await setUp(t, { limits: { files: 0, bytes: 1500 } });
+  const planned = await client.plan({ size: small.length });
+  await client.send(planned, small);
+  const action = { kind: 'error', status: 403, code: 'AccessDenied' } as const;
+  // one by one where the server does not know how to delete several
+  const faults = (['DeleteObjects', 'DeleteObject'] as const).map((operation) =>
+    stub.fault({ operation, action }),
+  );
+  t.equal((await client.complete(planned)).status, 200);
+  await plans.settle();
+  t.equal(left().length, 1);
+  for (const fault of faults) fault.remove();
+  t.match(await client.state(planned), { body: { state: 'complete' } });
+  await plans.settle();
+  t.strictSame(left(), []);
+  await client.plan({ size: 500 });
+});
+
+t.test('a completion that reads for longer than its plan lasts makes no file without bytes', async (t) => {
+  const { client, store, janitor, rows, cloudFiles, left } = await setUp(t);
+  let reads = 0;
+  const slow: ObjectStore = {
+    ...store,
+    async *read(...args) {
+      reads++;
+      yield* store.read(...args);
+      await janitor();
+    },
+  };
+  const other = await serveGatewayOn(t, slow, { expireAfter: day, rows: { rows, cloudFiles } });
+  const planned = await client.plan({ size: small.length });
+  await client.send(planned, small);
+  const { location } = planned;
+  t.match(await client.at(other.baseUrl).ask('POST', `${location}/complete?verify=bytes`), {
+    status: 410,
+    body: { code: 'upload_expired' },
+  });
+  t.equal(reads, 1);
+  t.equal(rows.size, 0);
+  t.strictSame(left(), []);
 });
 
 t.test('two completions at once, through two gateways that do not know of each other', async (t) => {

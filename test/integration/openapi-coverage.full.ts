@@ -243,11 +243,11 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   );
   t.strictSame(
     // it is said where there is no engine; a live query has no end; logins need a provider (oidc-login.test.ts), and
-    // redirects a bucket (download-redirects.test.ts)
+    // redirects a bucket (download-redirects.test.ts); a part has no token by which the test makes it fail
     documented.filter(
       (pair) =>
         !contract.seen.has(pair) &&
-        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download 307$|^oidc(?:Start|Login) (?:200|404)$/.test(
+        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download 307$|^putPart 50[07]$|^oidc(?:Start|Login) (?:200|404)$/.test(
           pair,
         ),
     ),
