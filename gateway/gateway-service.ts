@@ -6,6 +6,7 @@ import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
@@ -65,14 +66,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   const { memory, downloads } = openLimits(services, largestPart);
   const expireAfter = config.janitorStaleAfter;
-  const plans = new PlanStore({
-    store: stores.states,
-    deploymentId: deployment.id,
-    expireAfter,
-    // no other process uses the embedded stores
-    singleGateway: config.clickhouse === undefined,
-    log,
-  });
+  const plans = openPlans(services, stores.states);
   const quota = openQuota(config, { cloudFiles, unfinished: [states, plans] });
   const uses = new FileUses({ db, database });
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
@@ -246,6 +240,17 @@ function openLimits(
   const downloads = new ReaderSlots(downloadLimits);
   measureUploads(metrics, { uploads, memory, memoryBytes, downloads });
   return { memory, downloads };
+}
+
+function openPlans({ config, deployment, log }: ProcessServices, store: ObjectStore): PlanStore {
+  return new PlanStore({
+    store,
+    deploymentId: deployment.id,
+    expireAfter: config.janitorStaleAfter,
+    // no other process uses the embedded stores
+    singleGateway: config.clickhouse === undefined,
+    log,
+  });
 }
 
 /** Coordination with other gateways on the same stores. */

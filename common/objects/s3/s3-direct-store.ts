@@ -38,18 +38,15 @@ export function createS3DirectStore(context: S3Context): DirectStore {
     },
     async putAddress(upload, { number, size, md5, crc32c }, lifetime, signal = never) {
       assertObjectKey(upload.key);
-      const signed: Record<string, string> = { 'content-length': `${size}` };
-      if (md5 !== undefined) signed['content-md5'] = md5;
-      if (upload.checksums && crc32c !== undefined) signed['x-amz-checksum-crc32c'] = crc32c;
       const { uploadId, key } = upload;
-      if (uploadId === null) Object.assign(signed, headersOf(upload.description), { 'if-none-match': '*' });
+      const headers = uploadId === null ? headersOf(upload.description) : {};
+      if (uploadId === null) headers['if-none-match'] = '*';
+      if (md5 !== undefined) headers['content-md5'] = md5;
+      if (upload.checksums && crc32c !== undefined) headers['x-amz-checksum-crc32c'] = crc32c;
+      // HTTP itself sends the length, and browsers don't let a page set it
+      const signed = { 'content-length': `${size}`, ...headers };
       const query: Record<string, string> = uploadId === null ? {} : { partNumber: `${number}`, uploadId };
-      const { url, headers: all } = await presign(
-        { method: 'PUT', key, query, headers: signed, lifetime },
-        signal,
-      );
-      // HTTP itself sends it, and browsers don't let a page set it
-      const { 'content-length': _, ...headers } = all;
+      const { url } = await presign({ method: 'PUT', key, query, headers: signed, lifetime }, signal);
       return { url, headers };
     },
     async listParts(upload, signal) {
