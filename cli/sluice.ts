@@ -11,11 +11,12 @@ Usage: sluice [COMMAND] [OPTIONS]
   gateway     serves uploads and downloads alone
   query       serves records alone
   token       makes, lists or revokes access tokens
-  export      fetches whole projects of a running server into a folder
-  import      makes projects on a running server from such a folder, or compares them
+  export      fetches whole projects of a running server into a folder or a bucket
+  import      makes projects on a running server from an export, or compares them
   types       writes the record spaces of a project as types for sluice-client
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
+  bucket      checks what browsers and direct uploads need of the bucket, and sets it
   sql-views   makes a view of each record space, for SQL
   move-space  moves a record space to another ClickHouse store
 
@@ -32,6 +33,7 @@ const scripts: Readonly<Record<string, string>> = {
   types: 'types',
   rules: 'rules',
   janitor: 'janitor',
+  bucket: 'bucket',
   'sql-views': 'sql-views',
   'move-space': 'move-space',
 };

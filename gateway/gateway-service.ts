@@ -1,4 +1,3 @@
-import { createStoredKeys } from '#auth/signing-keys.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
@@ -6,32 +5,22 @@ import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
-import type { ObjectStore } from '#objects/object-store.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
-import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import { UsedFiles } from './access/used-files.ts';
 import type { CloudFile } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
-import { FileDigests, noDigests } from './digest/file-digests.ts';
-import { DirectUploads } from './direct/direct-uploads.ts';
-import { OwnDirectStore } from './direct/own-direct-store.ts';
 import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { removeFiles } from './janitor/remove-files.ts';
-import { createFileLinks } from './links/file-links.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
-import { TextSigner } from './links/text-signer.ts';
-import { UploadLinks } from './links/upload-links.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
-import { PlanStore } from './plans/plan-store.ts';
-import { ResumableUploads } from './resumable/resumable-uploads.ts';
-import { StateStore } from './resumable/state-store.ts';
+import { openUploads } from './open-uploads.ts';
 import {
   localLeases,
   redisLeases,
@@ -63,58 +52,18 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
-  const states = new StateStore({ store: stores.states, deploymentId: deployment.id });
   const { memory, downloads } = openLimits(services, largestPart);
-  const expireAfter = config.janitorStaleAfter;
-  const plans = openPlans(services, stores.states);
-  const quota = openQuota(config, { cloudFiles, unfinished: [states, plans] });
+  const { locks, leases, linkUses } = openCoordination(services);
+  const addresses = fileAddresses({ config, baseUrl, objectUrl });
+  const { filesUrl } = addresses;
+  const open = openUploads(services, {
+    ...{ memory, leases, linkUses, filesUrl },
+    stores: { store, cloudFiles, states: stores.states },
+  });
+  const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
   const uses = new FileUses({ db, database });
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
-  const { locks, leases, linkUses } = openCoordination(services);
-  const keys = createStoredKeys({ db, database });
-  const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;
-  const resumable = new ResumableUploads({
-    store,
-    states,
-    cloudFiles,
-    projects,
-    memory,
-    digests,
-    quota,
-    usage,
-    boundAs: fileSenders.boundAs,
-    log,
-    deploymentId: deployment.id,
-    maxUploadBytes: config.maxUploadBytes,
-    maxOpenUploads: config.maxOpenUploads,
-    expireAfter,
-    leases,
-  });
-  const addresses = fileAddresses({ config, baseUrl, objectUrl });
-  const uploadLinks = new UploadLinks({ keys, uses: linkUses, closed });
-  const signer = new TextSigner(keys, 'sluice part of an upload 1');
-  const ownDirect =
-    store.direct === undefined ? new OwnDirectStore({ store, signer, filesUrl: addresses.filesUrl }) : null;
-  const direct = new DirectUploads({
-    store,
-    direct: store.direct ?? (ownDirect as OwnDirectStore),
-    keepsParts: ownDirect !== null,
-    plans,
-    cloudFiles,
-    projects,
-    digests,
-    quota,
-    usage,
-    boundAs: fileSenders.boundAs,
-    uploadLinks,
-    deploymentId: deployment.id,
-    maxDirectBytes: config.maxDirectBytes,
-    maxOpenUploads: config.maxOpenUploads,
-    expireAfter,
-    leases,
-    log,
-  });
   const janitor = new Janitor({
     store,
     cloudFiles,
@@ -131,48 +80,27 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     lock: locks('janitor'),
   });
   const { removals } = services;
-  removals.add(
-    'files',
-    removeFiles({ store, cloudFiles, states, resumable, plans, deploymentId: deployment.id }),
-  );
+  const { id: deploymentId } = deployment;
+  removals.add('files', removeFiles({ store, cloudFiles, states, resumable, plans, deploymentId }));
   const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
   const publicUrl = isPublic ? objectUrl : null;
-  const storeCheck = new StoreCheck({ store: stores.states, deploymentId: deployment.id, publicUrl, log });
+  const storeCheck = new StoreCheck({ store: stores.states, deploymentId, publicUrl, log });
   return {
     routes: gatewayRoutes({
-      deploymentId: deployment.id,
+      ...{ deploymentId, projects, cloudFiles, store, memory, digests, downloads, smallFiles },
+      ...{ quota, used, resumable, direct, ownDirect, plans, usage, closed, uploads, log },
+      ...addresses,
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
-      projects,
-      cloudFiles,
-      store,
-      memory,
-      digests,
       keys: new UploadKeys({ cloudFiles, locks }),
-      downloads,
-      smallFiles,
       redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
-      quota,
-      used,
-      resumable,
-      direct,
-      ownDirect,
-      plans,
       maxDirectBytes: config.maxDirectBytes,
       smallestPart: direct.smallestPart,
-      bucketOrigin:
-        config.s3?.publicEndpoint === undefined || objectUrl === null
-          ? null
-          : new URL(objectUrl('file')).origin,
-      usage,
+      bucketOrigin: originOfBucket(config, objectUrl),
       fileLinks: config.fileLinks,
-      ...addresses,
-      links: createFileLinks(keys),
-      uploadLinks,
-      closed,
-      uploads,
-      log,
+      links: open.links,
+      uploadLinks: open.uploadLinks,
     }),
     readiness: [{ name: 'the object store', check: (signal) => storeCheck.ready(signal) }],
     examples: gatewayExamples,
@@ -214,6 +142,11 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
   };
 }
 
+/** Where browsers reach the bucket, if the operator says that they do. */
+function originOfBucket({ s3 }: Config, objectUrl: ((key: string) => string) | null): string | null {
+  return s3?.publicEndpoint === undefined || objectUrl === null ? null : new URL(objectUrl('file')).origin;
+}
+
 /** null: this gateway sends all files itself. */
 function openRedirects(
   { downloads }: Pick<Config, 'downloads'>,
@@ -242,17 +175,6 @@ function openLimits(
   return { memory, downloads };
 }
 
-function openPlans({ config, deployment, log }: ProcessServices, store: ObjectStore): PlanStore {
-  return new PlanStore({
-    store,
-    deploymentId: deployment.id,
-    expireAfter: config.janitorStaleAfter,
-    // no other process uses the embedded stores
-    singleGateway: config.clickhouse === undefined,
-    log,
-  });
-}
-
 /** Coordination with other gateways on the same stores. */
 function openCoordination({ config, redis, log }: ProcessServices): {
   readonly locks: Locks;
@@ -265,11 +187,6 @@ function openCoordination({ config, redis, log }: ProcessServices): {
   if (redis === undefined) return { locks: ownLocks(), leases: uncoordinatedLeases, linkUses: noLinkUses };
   const shared = { redis, log };
   return { locks: redisLocks(shared), leases: redisLeases(shared), linkUses: new RedisLinkUses(redis) };
-}
-
-function openQuota({ storageQuota: limits }: Config, stored: Parameters<typeof storageUse>[0]): Quota {
-  if (limits.files === 0 && limits.bytes === 0) return noQuota;
-  return new StorageQuota({ limits, use: storageUse(stored) });
 }
 
 function janitorCommand(janitor: Janitor): (order: unknown) => Promise<string> {

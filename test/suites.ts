@@ -35,7 +35,9 @@ const servedFullFiles = [
   'value-index',
 ].map((name) => `test/integration/${name}.full.ts`);
 /** The clients of docs/uploads.md. */
-const uploadSamples = ['test/docs/uploads.test.ts', 'test/docs/tuspy.test.ts'];
+const uploadSamples = ['uploads', 'uppy-bucket', 'tuspy', 'python-bucket'].map(
+  (name) => `test/docs/${name}.test.ts`,
+);
 
 export const suites: Readonly<Record<string, Suite>> = {
   /** What `npm test` alone runs. */
@@ -106,9 +108,13 @@ export const suites: Readonly<Record<string, Suite>> = {
   versity: {
     jobs: 2,
     files: [
+      'test/s3-servers/bucket.test.ts',
+      'test/s3-servers/direct-store.test.ts',
+      'test/s3-servers/client-direct.test.ts',
       'test/s3-servers/s3-store.test.ts',
       'test/s3-servers/upload.test.ts',
       'test/s3-servers/resumable.test.ts',
+      'test/s3-servers/transfer.test.ts',
       ...uploadSamples,
     ],
     install: 'test/docs',

@@ -1,27 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
-import {
-  type DoneItem,
-  type ExportedFile,
-  type ExportedProject,
-  type ExportFolder,
-  pathOf,
-} from './export-folder.ts';
+import { pathOf } from './export-paths.ts';
+import type { ExportPlace } from './export-place.ts';
 import type { Progress } from './progress.ts';
 import { fileAddress, ownerOf, readFileRules } from './remote-file.ts';
 import { bytesOf, CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
 import { readSpace, spacePath } from './remote-space.ts';
+import {
+  type DoneItem,
+  type ExportedFile,
+  type ExportedProject,
+  type StoredExport,
+  writeItem,
+} from './stored-export.ts';
 
 export interface TransferDeps {
   readonly server: RemoteServer;
-  readonly folder: ExportFolder;
+  readonly stored: StoredExport;
   readonly progress: Progress;
 }
 
 /** Deadline for the first byte of a Parquet file, which the server completes before sending it. Milliseconds. */
 const exportSilence = 1_800_000;
 export const filesAtOnce = 4;
+/** Of a Parquet file without a length, so that a bucket takes it in few enough parts. Bytes. */
+const longestUnknown = 300e9;
 /** How often a space is read again because its structure changed meanwhile. */
 const mostReads = 5;
 
@@ -52,9 +56,9 @@ export async function exportProjects(
 }
 
 async function exportSpace(deps: TransferDeps, project: string, slug: string): Promise<void> {
-  const { server, folder, progress } = deps;
+  const { server, stored, progress } = deps;
   const paths = [pathOf.structure(project, slug), pathOf.records(project, slug)] as const;
-  const done = await Promise.all(paths.map((path) => folder.done(path)));
+  const done = await Promise.all(paths.map((path) => stored.done(path)));
   if (done.every((item) => item !== null)) return;
   for (let reads = 1; ; reads++) {
     const before = await readSpace(server, project, slug);
@@ -67,40 +71,44 @@ async function exportSpace(deps: TransferDeps, project: string, slug: string): P
       continue;
     }
     const text = `${JSON.stringify(before.exported, null, 2)}\n`;
-    await folder.note(await folder.write(paths[0], [Buffer.from(text)]), records);
+    await stored.note(await stored.write(paths[0], [Buffer.from(text)]), records);
     progress.done(`${project}/${slug}: ${records.bytes} bytes of records`);
     return;
   }
 }
 
-/** Fetches all records in one request, and so from one moment. @param path where they are written; absent: their place in the export */
+/** Fetches all records in one request, and so from one moment. @param place where they are written; absent: the export */
 export function fetchRecords(
   deps: TransferDeps,
   project: string,
   slug: string,
-  path = pathOf.records(project, slug),
+  place: Pick<ExportPlace, 'write'> = deps.stored.place,
 ): Promise<DoneItem> {
-  const { server, folder } = deps;
+  const { server } = deps;
+  const path = pathOf.records(project, slug);
   const address = `${spacePath(project, slug)}/_export_.parquet?$hashes=true`;
   return server.call(address, { silence: exportSilence }, (answer) =>
-    folder.write(path, counted(deps, `${project}/${slug}`, answer), (end) => {
-      if (end !== 'PAR1') throw new CutTransfer('a Parquet file arrived without its end');
+    writeItem(place, path, counted(deps, `${project}/${slug}`, answer), {
+      bytes: Number(answer.headers.get('content-length')) || longestUnknown,
+      check(end) {
+        if (end !== 'PAR1') throw new CutTransfer('a Parquet file arrived without its end');
+      },
     }),
   );
 }
 
 /** A project without rules of files gets no file. */
-async function exportFileRules({ server, folder }: TransferDeps, project: string): Promise<void> {
+async function exportFileRules({ server, stored }: TransferDeps, project: string): Promise<void> {
   const path = pathOf.fileRules(project);
-  if ((await folder.done(path)) !== null) return;
+  if ((await stored.done(path)) !== null) return;
   const rules = await readFileRules(server, project);
   if (rules === null) return;
-  await folder.note(await folder.write(path, [Buffer.from(JSON.stringify(rules))]));
+  await stored.note(await stored.write(path, [Buffer.from(JSON.stringify(rules))]));
 }
 
 /** @returns the number of files */
 async function exportFiles(deps: TransferDeps, project: string): Promise<number> {
-  const { server, folder } = deps;
+  const { server, stored } = deps;
   const index = pathOf.files(project);
   let count = 0;
   async function* lines(): AsyncGenerator<Uint8Array> {
@@ -120,7 +128,7 @@ async function exportFiles(deps: TransferDeps, project: string): Promise<number>
       }
     }
   }
-  await folder.note(await folder.write(index, lines()));
+  await stored.note(await stored.write(index, lines()));
   return count;
 }
 
@@ -133,21 +141,21 @@ function exportedFile(file: ListedFile, { sha256, owner }: DoneItem): ExportedFi
 
 /** Null: it was deleted meanwhile. */
 async function fetchFile(deps: TransferDeps, project: string, file: ListedFile): Promise<DoneItem | null> {
-  const { server, folder, progress } = deps;
+  const { server, stored, progress } = deps;
   const path = pathOf.file(project, file.name);
   // the file of a name never changes
-  const done = await folder.done(path);
+  const done = await stored.done(path);
   if (done !== null) return done;
   const what = `${project}/${file.name}`;
   try {
     const item = await server.call(fileAddress(project, file.name), {}, async (answer): Promise<DoneItem> => {
-      const written = await folder.write(path, counted(deps, what, answer));
+      const written = await stored.write(path, counted(deps, what, answer), { bytes: file.size });
       const owner = ownerOf(answer);
       return owner === undefined ? written : { ...written, owner };
     });
     if (item.bytes !== file.size || (file.sha256 ?? item.sha256) !== item.sha256)
       throw new CommandError(`${what}: its bytes do not match the list of files`);
-    await folder.note(item);
+    await stored.note(item);
     progress.done(what);
     return item;
   } catch (error) {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
-import { type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
+import { pathOf } from './export-paths.ts';
 import { filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
 import { fileAddress, fileAt, fileRulesAddress, isCopyOf } from './remote-file.ts';
 import { type FinishedJob, type ImportJob, RemoteJobs } from './remote-jobs.ts';
 import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePath } from './remote-space.ts';
+import { DamagedItem, type ExportedFile, type Manifest } from './stored-export.ts';
 
 type ImportDeps = TransferDeps & { readonly manifest: Manifest };
 
@@ -25,7 +25,7 @@ interface SpaceImport {
 
 /** Imports projects of an export into a server, and continues an interrupted import. */
 export async function importProjects(deps: ImportDeps): Promise<void> {
-  const { server, folder, manifest, progress } = deps;
+  const { server, stored, manifest, progress } = deps;
   const jobs = await RemoteJobs.of(server);
   for (const { slug: project, spaces } of manifest.projects) {
     const places: SpaceImport[] = [];
@@ -36,7 +36,7 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
     for (const { slug, exported } of places)
       if (exported.rules !== null) await setRules(deps, project, slug, exported.rules);
     // before the records that name them
-    for await (const files of pagesOf(folder.files(project)))
+    for await (const files of pagesOf(stored.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
     for (const place of places) {
       const { state, inserted } = await importRecords(deps, jobs, place);
@@ -55,11 +55,9 @@ async function placeOf(
   project: string,
   slug: string,
 ): Promise<SpaceImport> {
-  const { server, folder } = deps;
-  const { path } = await folder.checked(pathOf.structure(project, slug));
-  const exported = JSON.parse(await readFile(folder.absolute(path), 'utf8')) as ExportedSpace;
-  const item = await folder.done(pathOf.records(project, slug));
-  if (item === null) throw new CommandError(`${pathOf.records(project, slug)} is missing`);
+  const { server, stored } = deps;
+  const exported = (await stored.json(pathOf.structure(project, slug))) as ExportedSpace;
+  const item = await stored.present(pathOf.records(project, slug));
   const space = await readSpace(server, project, slug);
   const last = jobs.last(project, slug, item.bytes);
   const job = last !== null && space !== null && counts(last, space) ? last : null;
@@ -108,22 +106,21 @@ async function setRules(deps: ImportDeps, project: string, slug: string, rules: 
   });
 }
 
-async function importFileRules({ server, folder }: ImportDeps, project: string): Promise<void> {
+async function importFileRules({ server, stored }: ImportDeps, project: string): Promise<void> {
   const path = pathOf.fileRules(project);
-  if ((await folder.done(path)) === null) return;
-  await folder.checked(path);
-  const body: unknown = JSON.parse(await readFile(folder.absolute(path), 'utf8'));
-  await server.json(fileRulesAddress(project), { method: 'PUT', body });
+  if ((await stored.done(path)) === null) return;
+  await server.json(fileRulesAddress(project), { method: 'PUT', body: await stored.json(path) });
 }
 
 async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImport): Promise<FinishedJob> {
-  const { server, folder, manifest, progress } = deps;
+  const { server, stored, manifest, progress } = deps;
   const { project, slug, after } = place;
   const what = `${project}/${slug}`;
   const show = ({ bytesRead, bytes }: ImportJob): void =>
     progress.moved(`${what}: ${Math.floor((100 * bytesRead) / Math.max(bytes, 1))} % read`, 0);
   if (place.job !== null) return jobs.finished(place.job, show);
-  const { path, bytes, sha256 } = await folder.checked(pathOf.records(project, slug));
+  const item = await stored.present(pathOf.records(project, slug));
+  const { path, bytes, sha256 } = item;
   const key = createHash('sha256')
     .update(JSON.stringify([manifest.id, path, sha256, after]))
     .digest('hex');
@@ -132,18 +129,20 @@ async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImp
   const job = await server.json<ImportJob>(address, {
     method: 'POST',
     headers: { 'content-type': 'application/vnd.apache.parquet', 'idempotency-key': key },
-    bytes: { size: bytes, read: () => createReadStream(folder.absolute(path)) },
+    bytes: { size: bytes, read: () => Readable.from(stored.read(item)) },
   });
   progress.moved(what, bytes);
   return jobs.finished(job, show);
 }
 
 async function importFile(deps: ImportDeps, project: string, file: ExportedFile): Promise<void> {
-  const { server, folder, progress } = deps;
+  const { server, stored, progress } = deps;
   const { name, originalName, contentType, size, createdAt, sha256, owner } = file;
   const there = await fileAt(server, project, name);
   if (there !== null && isCopyOf(there, file)) return;
-  const { path } = await folder.checked(pathOf.file(project, name));
+  const item = await stored.present(pathOf.file(project, name));
+  if (item.bytes !== size || item.sha256 !== sha256)
+    throw new DamagedItem(`${item.path} is not the file that ${pathOf.files(project)} names`);
   const kept = new URLSearchParams({ originalName, createdAt, ...(owner && { owner }) });
   await server.json(`${fileAddress(project, name)}?${kept}`, {
     method: 'PUT',
@@ -151,7 +150,7 @@ async function importFile(deps: ImportDeps, project: string, file: ExportedFile)
       'content-type': contentType,
       'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
     },
-    bytes: { size, read: () => createReadStream(folder.absolute(path)) },
+    bytes: { size, read: () => Readable.from(stored.read(item)) },
   });
   progress.done(`${project}/${name}`, size);
 }

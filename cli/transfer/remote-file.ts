@@ -1,5 +1,5 @@
-import type { ExportedFile } from './export-folder.ts';
 import { RefusedCall, type RemoteServer } from './remote-server.ts';
+import type { ExportedFile } from './stored-export.ts';
 
 export function fileRulesAddress(project: string): string {
   return `/_projects_/${encodeURIComponent(project)}/files/rules`;

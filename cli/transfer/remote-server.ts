@@ -27,7 +27,7 @@ export class RefusedCall extends CommandError {
 
 export interface Call extends Pick<ClientCall, 'headers' | 'body'> {
   readonly method?: string;
-  /** Sent instead of JSON. */
+  /** Sent instead of JSON. A CommandError of the stream is not retried. */
   readonly bytes?: { readonly size: number; readonly read: () => Readable };
   /** Milliseconds; absent: a minute. */
   readonly silence?: number;
@@ -57,18 +57,22 @@ export class RemoteServer {
     { method = 'GET', headers, body, bytes, silence = longestSilence }: Call,
     read: (answer: Response) => Promise<Result>,
   ): Promise<Result> {
-    const [url, signal] = [this.url, this.signal];
+    const { url } = this;
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(this.signal.reason);
+    if (this.signal.aborted) onAbort();
+    this.signal.addEventListener('abort', onAbort);
     const client = connect({ url, token: this.#token, project: '', retries, fetch: patientFetch(silence) });
     const said = (failure: SluiceError): string => textOfFailure(`${method} ${path}`, failure, silence);
     const call: ClientCall = {
       method,
       path,
       body,
-      signal,
+      signal: stop.signal,
       repeatable: true,
       headers: { ...headers, ...(bytes && { 'content-length': `${bytes.size}` }) },
       // Node.js accepts any iterable
-      ...(bytes && attemptWith(() => bytes.read() as unknown as ReadableStream)),
+      ...(bytes && attemptWith(() => readOnce(bytes.read, stop) as unknown as ReadableStream)),
       onRetry: (failure, attempt, wait) =>
         this.#warn(`${said(failure)}; attempt ${attempt} follows in ${(wait / 1000).toFixed(1)} s`),
     };
@@ -87,6 +91,8 @@ export class RemoteServer {
       if (broken !== undefined) throw broken.error;
       const text = said(error);
       throw error.status === 0 ? new CommandError(`${url}: ${text}`) : new RefusedCall(text, error.status);
+    } finally {
+      this.signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -114,6 +120,13 @@ export class RemoteServer {
       after = page.next as string | null;
     }
   }
+}
+
+/** A body. Its own failure, such as a damaged file, ends the call. */
+function readOnce(read: () => Readable, stop: AbortController): Readable {
+  return read().once('error', (error) => {
+    if (error instanceof CommandError) stop.abort(error);
+  });
 }
 
 /** The bytes of an answer. Throws a CutTransfer if they end too early. */

@@ -1,17 +1,19 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { TableSums } from './compare-tables.ts';
-import { DamagedItem, digestOf, type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
+import { pathOf } from './export-paths.ts';
 import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
+import { FolderPlace } from './folder-place.ts';
 import { fileAddress, fileAt, readFileRules } from './remote-file.ts';
 import { bytesOf } from './remote-server.ts';
 import { readSpace } from './remote-space.ts';
+import { DamagedItem, digestOf, type ExportedFile, type Manifest } from './stored-export.ts';
 
 type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
 
@@ -20,7 +22,7 @@ type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
  * @returns a line for each record space and file that differs, and each damaged item
  */
 export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
-  const { folder, manifest, progress } = deps;
+  const { stored, manifest, progress } = deps;
   const differences: string[] = [];
   const note = async (what: string, compared: Promise<string | null>, bytes = 0): Promise<void> => {
     const difference = await compared.catch((error: unknown) => {
@@ -33,7 +35,7 @@ export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
   for (const { slug: project, spaces } of manifest.projects) {
     for (const slug of spaces) await note(`${project}/${slug}`, spaceDifference(deps, project, slug));
     await note(`${project}, rules of files`, fileRulesDifference(deps, project));
-    for await (const files of pagesOf(folder.files(project)))
+    for await (const files of pagesOf(stored.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) =>
         note(`${project}/${file.name}`, fileDifference(deps, project, file), file.size),
       );
@@ -43,38 +45,36 @@ export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
 
 /** Null: there is none. */
 async function spaceDifference(deps: VerifyDeps, project: string, slug: string): Promise<string | null> {
-  const { server, folder } = deps;
-  const { path } = await folder.checked(pathOf.structure(project, slug));
-  const records = await folder.checked(pathOf.records(project, slug));
+  const { server, stored } = deps;
+  const exported = await stored.json(pathOf.structure(project, slug));
+  const records = await stored.present(pathOf.records(project, slug));
   const space = await readSpace(server, project, slug);
   if (space === null) return 'the server has no such record space';
-  const exported: unknown = JSON.parse(await readFile(folder.absolute(path), 'utf8'));
   if (!isDeepStrictEqual(space.exported, exported)) return 'its structure or its rules differ';
-  const there = await fetchRecords(deps, project, slug, 'verify.parquet');
+  const work = new FolderPlace(await stored.place.workFolder());
   try {
-    const paths = [records.path, there.path].map((name) => folder.absolute(name));
+    const there = await fetchRecords(deps, project, slug, work);
+    const paths = [await stored.localFile(records.path, work), work.absolute(there.path)];
     const [own, remote] = await sumsOf(paths, server.signal);
     if (own.columns !== remote.columns) return `it has other columns: ${remote.columns}, not ${own.columns}`;
     if (own.rows !== remote.rows) return `it has ${remote.rows} records, not ${own.rows}`;
     return own.sum === remote.sum ? null : `its ${own.rows} records have other values`;
   } finally {
-    await rm(folder.absolute(there.path), { force: true });
+    await rm(work.name, { recursive: true, force: true });
   }
 }
 
 /** Null: there is none. */
-async function fileRulesDifference({ server, folder }: VerifyDeps, project: string): Promise<string | null> {
+async function fileRulesDifference({ server, stored }: VerifyDeps, project: string): Promise<string | null> {
   const path = pathOf.fileRules(project);
-  const isExported = (await folder.done(path)) !== null;
-  if (isExported) await folder.checked(path);
-  const exported: unknown = isExported ? JSON.parse(await readFile(folder.absolute(path), 'utf8')) : null;
+  const exported = (await stored.done(path)) === null ? null : await stored.json(path);
   return isDeepStrictEqual(await readFileRules(server, project), exported) ? null : 'they differ';
 }
 
 /** Null: there is none. */
 async function fileDifference(deps: VerifyDeps, project: string, file: ExportedFile): Promise<string | null> {
-  const { server, folder } = deps;
-  await folder.checked(pathOf.file(project, file.name));
+  const { server, stored } = deps;
+  await stored.checked(pathOf.file(project, file.name));
   const there = await fileAt(server, project, file.name);
   if (there === null) return 'the server has no such file';
   if (there.owner !== file.owner) return 'another user uploaded it';

@@ -101,7 +101,7 @@ export async function send(
   }
 }
 
-const retryable = /^(0|408|429|502|503|504) |upload_conflict|key_in_use|checksum_mismatch/;
+const retryable = /^(0|408|429|50[234]) |bucket|upload_conflict|key_in_use|checksum_mismatch/;
 
 /** Waits until a request may be retried. Throws the failure if a retry is of no use. */
 export async function backOff(

@@ -31,8 +31,9 @@ export function fetchWithProgress(onSent: (bytes: number) => void): typeof fetch
         request.setRequestHeader(name, value);
       request.upload.onprogress = ({ loaded }) => onSent(loaded);
       request.onload = () => {
-        const lines = request.getAllResponseHeaders().trim().split('\r\n');
-        const pairs = lines.map((line) => line.split(/: ?(.*)/, 2) as [string, string]);
+        // of a bucket a page may see no header at all
+        const lines = [...request.getAllResponseHeaders().matchAll(/(.+?): ?(.*)/g)];
+        const pairs = lines.map(([, name, value]) => [name, value] as [string, string]);
         // a 204 may not even have an empty body
         resolve(new Response(request.responseText || null, { status: request.status, headers: pairs }));
       };

@@ -18,6 +18,8 @@ export interface CloudFile {
   readonly size: number;
   /** Hexadecimal; present if the service computes it. */
   readonly sha256?: string;
+  /** How the bytes of a direct upload are known to be right (docs/api.md, "Direct uploads"). */
+  readonly verified?: 'size' | 'md5' | 'checksum' | 'bytes';
 }
 
 /** A file, or its name. */
@@ -132,6 +134,7 @@ export interface UploadLinkOptions extends Abortable {
 export interface UploadLink {
   readonly form: string;
   readonly resumable: string;
+  readonly direct: string;
   readonly put: string;
   /** ISO 8601. */
   readonly expiresAt: string;

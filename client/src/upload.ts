@@ -1,10 +1,13 @@
 import { attemptWith } from './attempt-with.ts';
 import { type Bytes, bytesOf, type Source } from './bytes-of.ts';
-import { backOff, type Call, type Client, json, notSluice, SluiceError, send } from './client.ts';
-import { fetchWithProgress } from './fetch-with-progress.ts';
+import { type Call, type Client, json, notSluice, send } from './client.ts';
 import type { CloudFile, UploadLink } from './files.ts';
+import { keepAddress } from './keep-address.ts';
 import { pathOfFile } from './path-of-file.ts';
 import { randomKey } from './random-key.ts';
+import { reporting } from './reporting.ts';
+import { resumeAfter } from './resume-after.ts';
+import { sendDirect } from './send-direct.ts';
 
 export type { Source } from './bytes-of.ts';
 
@@ -14,8 +17,6 @@ export interface PlaceStorage {
   setItem(key: string, value: string): void;
   removeItem(key: string): void;
 }
-
-declare const localStorage: PlaceStorage;
 
 export interface UploadOptions {
   /** By default the name of a File, or `file`. */
@@ -37,11 +38,16 @@ export interface UploadOptions {
    * is identified by its name, size and time, and the digest of its first part.
    */
   readonly key?: string;
+  /**
+   * Whether the bytes go to the bucket itself, and not through the service. By default a file of more than one part does, if
+   * the service offers it (S3_PUBLIC_ENDPOINT).
+   */
+  readonly direct?: boolean;
   /** Made by `uploadLink`; then the client needs no valid token. */
-  readonly link?: Pick<UploadLink, 'put' | 'resumable'>;
+  readonly link?: Pick<UploadLink, 'put' | 'resumable'> & Partial<UploadLink>;
 }
 
-interface Upload extends UploadOptions {
+export interface Upload extends UploadOptions {
   readonly client: Client;
   readonly bytes: Bytes;
   readonly name: string;
@@ -49,17 +55,16 @@ interface Upload extends UploadOptions {
   readonly partBytes: number;
 }
 
-interface LargeUpload extends Upload {
+export interface LargeUpload extends Upload {
   /** The key of its address in the storage; undefined: not stored. */
   readonly storageKey: string | undefined;
 }
 
 /** Names that a PUT can't have: their paths mean something else, or nothing. */
-const reservedNames = /^(upload|upload-link|resumable|_delete_|\.*)$/;
+const reservedNames = /^(upload|upload-link|resumable|direct|options|_delete_|\.*)$/;
 /** Milliseconds for a part. On a slower connection, smaller parts are sent. */
 const timeout = 240_000;
 const smallestPart = 2 ** 18;
-const gone = /^(not_found|upload_expired)$/;
 
 /** Uploads a file. If it fails, or the signal aborts it, the same call resumes it later. */
 export async function upload(
@@ -67,7 +72,7 @@ export async function upload(
   source: Source,
   options: UploadOptions = {},
 ): Promise<CloudFile> {
-  const { signal, key } = options;
+  const { signal, key, direct } = options;
   const file = source as Partial<File>;
   const { name = file.name ?? 'file', type = file.type ?? '', partBytes = 2 ** 23 } = options;
   signal?.throwIfAborted();
@@ -78,7 +83,7 @@ export async function upload(
   try {
     // a stream may end within the first part
     const first = await bytes.part(0, partBytes);
-    if (first.size === bytes.size && !reservedNames.test(name)) return await put(all, first);
+    if (!direct && first.size === bytes.size && !reservedNames.test(name)) return await put(all, first);
     let known = key;
     if (!known && file.lastModified) {
       const [start, digest = checksumOf(start)] = await digested(first);
@@ -88,11 +93,31 @@ export async function upload(
       known && bytes.isRepeatable
         ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}`
         : undefined;
-    return await sendParts({ ...all, storageKey });
+    // what has ended within the first part can be sent again
+    const large = { ...all, storageKey, bytes: first.size === bytes.size ? bytesOf(first) : bytes };
+    return await ((await isDirect(large)) ? sendDirect(large) : sendParts(large));
   } finally {
     signal?.removeEventListener('abort', stop);
     bytes.close();
   }
+}
+
+/** Chooses the way of an upload, which goes on by the way that it began. */
+async function isDirect(upload: LargeUpload): Promise<boolean> {
+  const { client, bytes, direct, link, signal } = upload;
+  const way = keepAddress(upload)?.split('/')[3];
+  if (direct && bytes.size === undefined)
+    throw new TypeError('The size of a stream is unknown: it is not sent directly');
+  if (way && direct === undefined) return way === 'direct';
+  if (way !== (direct ? 'direct' : 'resumable')) keepAddress(upload, null);
+  if (direct !== undefined || bytes.size === undefined || (link && !link.direct)) return !!direct;
+  const call = { method: 'GET', path: pathOfFile(client, 'options'), signal, repeatable: true };
+  return (await send(client, call, json<Offer>)).direct.origin !== null;
+}
+
+interface Offer {
+  /** Of the bucket; null: pages can't send to it. */
+  readonly direct: { readonly origin: string | null };
 }
 
 /** PUT /_f_/{project}/{name} */
@@ -113,15 +138,6 @@ async function put({ name, type, key, link, ...more }: Upload, whole: Blob): Pro
   const file = await send(client, call, json<CloudFile>);
   more.onProgress?.({ sent: size, size });
   return file;
-}
-
-/** The client of an upload, which reports the bytes of a request as they are sent where the platform can. */
-function reporting(
-  { client, onProgress }: Pick<Upload, 'client' | 'onProgress'>,
-  onSent: (bytes: number) => void,
-): Client {
-  const reported = client.fetch ?? (onProgress && fetchWithProgress(onSent));
-  return reported ? { ...client, fetch: reported } : client;
 }
 
 /** https://tus.io/protocols/resumable-upload */
@@ -152,11 +168,7 @@ async function sendParts(upload: LargeUpload): Promise<CloudFile> {
         return file;
       }
     } catch (failure) {
-      if (!(failure instanceof SluiceError)) throw failure;
-      const isGone = state.address && bytes.isRepeatable && gone.test(failure.code) && tries < client.retries;
-      if (isGone) state.address = keepAddress(upload, null);
-      else await backOff(client, failure, tries, signal);
-      tries++;
+      state.address = await resumeAfter(failure, upload, state.address, tries++);
       state.isSure = false;
       state.most = Math.max(state.most / 2, Math.min(partBytes, smallestPart));
     }
@@ -176,10 +188,8 @@ interface UploadState {
 
 type UploadCall = Pick<Call, 'method' | 'path' | 'headers' | 'attempt'>;
 
-async function nextCall(
-  { client, bytes, name, type, link, signal }: Upload,
-  { address, offset, isSure, most }: UploadState,
-): Promise<UploadCall> {
+async function nextCall(upload: Upload, { address, offset, isSure, most }: UploadState): Promise<UploadCall> {
+  const { bytes, name, type, signal } = upload;
   const tus = { 'tus-resumable': '1.0.0' };
   // not HEAD, whose errors have no body
   if (address && !isSure)
@@ -200,30 +210,13 @@ async function nextCall(
   const text = (value: string): string => base64(new TextEncoder().encode(value));
   return {
     method: 'POST',
-    path: link ? pathIn(link.resumable) : pathOfFile(client, 'resumable'),
+    path: pathOfUpload(upload, 'resumable'),
     ...attemptWith(undefined, timeout, signal),
     headers: {
       ...{ ...tus, ...(length ?? { 'upload-defer-length': '1' }) },
       'upload-metadata': `filename ${text(name)}${type && `,filetype ${text(type)}`}`,
     },
   };
-}
-
-/**
- * Stores, removes or reads the address of a resumable upload, and returns it.
- * @param address to store; null: removes it; undefined: reads it
- */
-function keepAddress({ storageKey, storage }: LargeUpload, address?: string | null): string | null {
-  try {
-    const store = storage ?? localStorage;
-    if (!storageKey) return address ?? null;
-    if (address === undefined) return store.getItem(storageKey);
-    if (address === null) store.removeItem(storageKey);
-    else store.setItem(storageKey, address);
-  } catch {
-    // the storage is missing, full or forbidden: uploads resume after a cut, but not after a reload
-  }
-  return address ?? null;
 }
 
 /** Bytes, and their digest if the platform can compute it: the server checks it. */
@@ -259,6 +252,11 @@ function checksumOf(bytes: ArrayBuffer): string {
 
 function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
+}
+
+/** The path that uploads begin at. */
+export function pathOfUpload({ client, link }: Upload, way: 'resumable' | 'direct'): string {
+  return link ? pathIn(link[way] as string) : pathOfFile(client, way);
 }
 
 function pathIn(address: string): string {

@@ -1,3 +1,4 @@
+/** What a store keeps of an object besides its bytes. */
 export interface ObjectDescription {
   /** Media type to store the object under. */
   readonly contentType: string;

@@ -102,17 +102,28 @@ export class DirectCompletion {
     const { etagIsMd5 } = await direct.abilities(signal);
     const problems = parts === null ? [] : problemsOf(plan, { listed: parts, sent, etagIsMd5 });
     let joined = false;
-    if (parts !== null && problems.length === 0) {
-      const sums = plan.checksums ? plan.partCrc32c : undefined;
-      const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
-      joined = await direct.complete(upload, listed, signal);
-    }
+    if (parts !== null && problems.length === 0) joined = await this.#join(plan, parts, signal);
     // an earlier completion may have been cut off before the row was stored; SeaweedFS then lists no parts
     const object = await direct.inspect(plan.file.objectKey, signal);
     if (object?.size === plan.size) return { object, parts: joined ? parts : null };
     if (problems.length > 0) throw uploadIncomplete(problems);
     await plans.close(plans.addressOf(plan.file), signal);
     throw notFound('The object store no longer has the upload: begin it again');
+  }
+
+  /** Throws 409 if parts were sent again after they were listed. */
+  async #join(plan: DirectPlan, parts: readonly UploadedPart[], signal: AbortSignal): Promise<boolean> {
+    const { direct } = this.#deps;
+    const upload = uploadOf(plan);
+    const sums = plan.checksums ? plan.partCrc32c : undefined;
+    const listed = parts.map((part) => ({ ...part, crc32c: sums?.[part.number - 1] }));
+    try {
+      return await direct.complete(upload, listed, signal);
+    } catch (error) {
+      const now = await direct.listParts(upload, signal).catch(() => null);
+      const problems = now === null ? [] : problemsOf(plan, { listed: now, sent: parts, etagIsMd5: false });
+      throw problems.length === 0 ? error : uploadIncomplete(problems);
+    }
   }
 
   /** How well the object is known to be what the client has. Removes it and throws 400 if it is something else. */
@@ -139,11 +150,13 @@ export class DirectCompletion {
     return { verified: proofOf(plan, found, abilities), sha256 };
   }
 
-  /** Removes an object that is not what was planned. What was sent at once can be sent again. */
+  /** Ends a plan whose object is something else, but for what was sent at once, which can be sent again. */
   async #refuse(plan: DirectPlan, signal: AbortSignal): Promise<void> {
-    const { store, plans } = this.#deps;
+    const { store, plans, cloudFiles } = this.#deps;
+    const { name, objectKey } = plan.file;
+    // without leases, another completion may have made a file of it: then only the janitor knows what has no row
     if (plan.uploadId !== null) await plans.close(plans.addressOf(plan.file), signal);
-    await store.delete(plan.file.objectKey, signal);
+    else if ((await cloudFiles.findByName(name, signal)) === null) await store.delete(objectKey, signal);
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { notFound } from '#kernel/errors/catalogue.ts';
+import { notFound, uploadConflict } from '#kernel/errors/catalogue.ts';
 import type {
   DirectAbilities,
   DirectUpload,
@@ -78,7 +78,10 @@ export class OwnDirectStore implements DirectUploadStore {
   }
 
   /** The ETag of a part that has arrived. Throws 404 when it was removed meanwhile. */
-  async etagOf({ upload, number }: AddressedPart, signal: AbortSignal): Promise<string> {
+  async etagOf(
+    { upload, number }: Pick<AddressedPart, 'upload' | 'number'>,
+    signal: AbortSignal,
+  ): Promise<string> {
     const object = await this.#deps.store.head(partKey(upload, number), signal);
     if (object === null) throw notFound('The upload has ended');
     return etagOf(object);
@@ -101,12 +104,19 @@ export class OwnDirectStore implements DirectUploadStore {
     const { store } = this.#deps;
     const upload = addressOf(key);
     // an earlier attempt may have done it, and lost its answer
-    if ((await store.head(key, signal)) !== null) return false;
+    const made = await store.head(key, signal);
+    if (made !== null) {
+      for (const { number } of parts) await this.#assertBefore(made, upload, number, signal);
+      return false;
+    }
     const writer = await store.create(key, description, signal);
     try {
-      for (const { number } of parts)
+      for (const { number, etag } of parts) {
         for await (const chunk of store.read(partKey(upload, number), null, signal))
           await writer.writePart(partOf([chunk]));
+        // what was read may be what was sent after the list was made
+        if ((await this.etagOf({ upload, number }, signal)) !== etag) throw sentAgain(number);
+      }
       await writer.complete(partOf([]));
     } catch (error) {
       await writer.abort();
@@ -125,7 +135,21 @@ export class OwnDirectStore implements DirectUploadStore {
     const object = await this.#deps.store.head(key, signal);
     return object && { size: object.size, etag: etagOf(object) };
   }
+
+  /** Throws 409 for a part that is newer than the object that was made of them. */
+  async #assertBefore(
+    made: ObjectInfo,
+    upload: PlanAddress,
+    number: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const part = await this.#deps.store.head(partKey(upload, number), signal);
+    if (part !== null && part.lastModified > made.lastModified) throw sentAgain(number);
+  }
 }
+
+const sentAgain = (number: number) =>
+  uploadConflict(`Part ${number} was sent again while the upload was completed`);
 
 /** The texts of a signature. */
 function signedTexts({ upload, number, size, md5 = '' }: AddressedPart, expires: string): string[] {

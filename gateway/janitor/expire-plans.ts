@@ -18,7 +18,7 @@ export interface ExpirePlansDeps {
 
 /** Most objects that one run examines. */
 const candidatesPerRun = 100_000;
-const rowsAtOnce = 64;
+const rowsAtOnce = 8;
 
 /**
  * Ends plans that nobody completed, with what was sent for them, and forgets ended ones that can get no more bytes.

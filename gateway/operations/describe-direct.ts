@@ -251,7 +251,6 @@ export const directPart: OperationDefinition<DirectPartDeps> = {
     'invalid_header',
     'invalid_multipart',
     'checksum_mismatch',
-    'payload_too_large',
     'request_timeout',
     'link_refused',
     'not_found',

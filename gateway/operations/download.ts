@@ -174,8 +174,8 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
 }
 
 /**
- * Whether the client may send its request to the bucket. Clients drop Authorization on the way to another host, but not the
- * header with a login token. HEAD needs an address of its own, and backups need our headers.
+ * Whether the client may send its request to the bucket. Most clients drop Authorization on the way to another host, and none
+ * drops the header with a login token. HEAD needs an address of its own, and backups need our headers.
  */
 function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
   return request.method === 'GET' && !backup && request.header('token') === undefined;

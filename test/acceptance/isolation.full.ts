@@ -106,6 +106,16 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   const unfinished = `/${begun.headers.get('location')?.split('/').at(-1)}`;
   const bytes = { 'content-type': bytesOfUpload, 'upload-offset': '0' };
 
+  /** Requests about uploads that clients send by addresses. */
+  const direct = (token: string, method: string, path = '', body?: string) => {
+    const headers = { 'content-type': 'application/json' };
+    return files(token, `${project}/direct${path}`, { method, headers, ...(body !== undefined && { body }) });
+  };
+  const wanted = JSON.stringify({ name: 'of-alice.txt', size: 8 });
+  type Plan = { readonly id: string; readonly parts: readonly { readonly url: string }[] };
+  const planned = (await (await direct(alice, 'POST', '', wanted)).json()) as Plan;
+  const [part] = planned.parts;
+
   const challenge = 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg';
   const oidcPath = `/_projects_/${project}/spaces/accounts/oidc`;
   const accounts = structureOf(project, 'accounts', fieldsOf('email TEXT unique'));
@@ -132,6 +142,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     const headers = { authorization: `Bearer ${alice}` };
     parts.push(await (await fetch(file.s3Link, { headers })).text());
     parts.push((await resumable(alice, 'HEAD', unfinished)).headers.get('upload-offset'));
+    parts.push(await (await direct(alice, 'GET', `/${planned.id}?uploaded=true`)).json());
     return JSON.stringify(parts);
   };
   const before = await state();
@@ -387,6 +398,33 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'DELETE /_f_/:project/resumable/:name': async () => {
       t.equal((await resumable(bob, 'DELETE', unfinished)).status, 404);
     },
+    'POST /_f_/:project/direct': async () => {
+      const own = (await (await direct(bob, 'POST', '', wanted)).json()) as Plan;
+      t.not(own.id, planned.id);
+    },
+    'GET /_f_/:project/direct/:name': async () => {
+      for (const query of ['', '?uploaded=true&parts=1'])
+        t.equal((await direct(bob, 'GET', `/${planned.id}${query}`)).status, 404);
+    },
+    'POST /_f_/:project/direct/:name/complete': async () => {
+      t.equal((await direct(bob, 'POST', `/${planned.id}/complete`)).status, 404);
+    },
+    'DELETE /_f_/:project/direct/:name': async () => {
+      t.equal((await direct(bob, 'DELETE', `/${planned.id}`)).status, 404);
+    },
+    'PUT /_f_/:project/direct/:name/:number': async () => {
+      const own = (await (await direct(bob, 'POST', '', wanted)).json()) as Plan;
+      // the address of a part of bob's, bent to the upload of alice
+      const url = (own.parts[0]?.url ?? '').replace(own.id, planned.id);
+      const owner = new URL(part?.url ?? '').searchParams.get('owner') ?? '';
+      for (const address of [url, url.replace(/owner=[^&]+/, `owner=${owner}`)])
+        t.equal((await fetch(address, { method: 'PUT', body: 'of bob !' })).status, 403);
+    },
+    // which says nothing of anybody
+    'GET /_f_/:project/options': async () => {
+      const [one, two] = [await files(alice, `${project}/options`), await files(bob, 'nowhere/options')];
+      t.strictSame(await one.json(), await two.json());
+    },
     'POST /_f_/:project/:name/link': async () => {
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
         const headers = { 'content-type': 'application/json' };
@@ -554,6 +592,12 @@ t.test('whatever somebody tries, what others have is neither read nor changed', 
   t.ok(calls >= sized(2000, 500), `${calls} calls, seed ${seed}`);
 });
 
+/** What is answered where a token says nothing: limits, and an address that is not signed. */
+const withoutToken: Readonly<Record<string, number>> = {
+  'GET /_f_/:project/options': 200,
+  'PUT /_f_/:project/direct/:name/:number': 404,
+};
+
 t.test('every route: without a good access token there is nothing', async (t) => {
   for (const route of routeTable()) {
     const [method, pattern] = route.split(' ') as [string, string];
@@ -590,7 +634,7 @@ t.test('every route: without a good access token there is nothing', async (t) =>
       const publicFile = route === 'GET /_f_/:project/:name' && token === '';
       t.equal(
         response.status,
-        publicFile ? 404 : 401,
+        withoutToken[route] ?? (publicFile ? 404 : 401),
         `${route} with ${token === '' ? 'no token' : token.split(' ')[0]}`,
       );
     }

@@ -354,6 +354,7 @@ t.test('commands say how they are used', async (t) => {
     'query/main.ts',
     'cli/token.ts',
     'cli/janitor.ts',
+    'cli/bucket.ts',
     'cli/sql-views.ts',
   ];
   // of a checkout, or compiled

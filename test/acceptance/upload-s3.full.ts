@@ -71,3 +71,31 @@ t.test('an s3Link is an address of the bucket only when that is public', async (
   const { s3Link } = await upload(open.baseUrl, 'x', 'a.txt', 'text/plain');
   t.ok(s3Link.startsWith(`${stub.endpoint}/${stub.bucket}/`), s3Link);
 });
+
+t.test(
+  'downloads are redirected to the bucket as clients reach it, which the dashboard may show',
+  async (t) => {
+    await sluice.stop();
+    // the same machine by another name
+    const publicEndpoint = stub.endpoint.replace('127.0.0.1', 'localhost');
+    const redirecting = await sluice.restart({
+      ...stubSettings(stub),
+      DOWNLOADS: 'redirect',
+      S3_PUBLIC_ENDPOINT: publicEndpoint,
+    });
+    t.teardown(() => redirecting.stop());
+    const { s3Link } = await upload(redirecting.baseUrl, 'x'.repeat(100_000), 'a.bin', 'video/mp4');
+    t.ok(s3Link.startsWith(redirecting.baseUrl), s3Link);
+    const answer = await fetch(s3Link, { redirect: 'manual' });
+    t.equal(answer.status, 307);
+    t.ok(answer.headers.get('location')?.startsWith(`${publicEndpoint}/${stub.bucket}/`));
+    const followed = await fetch(s3Link);
+    t.equal((await followed.text()).length, 100_000);
+    t.equal(followed.headers.get('content-disposition'), 'inline; filename="a.bin"');
+    const head = await fetch(s3Link, { method: 'HEAD' });
+    t.equal(head.headers.get('etag'), followed.headers.get('etag'));
+    const page = await fetch(`${redirecting.baseUrl}/_console_/`);
+    t.match(page.headers.get('content-security-policy'), `img-src 'self' data: blob:`);
+    t.ok(page.headers.get('content-security-policy')?.includes(publicEndpoint));
+  },
+);

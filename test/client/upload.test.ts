@@ -34,7 +34,7 @@ t.test('small files, and their names and types', async (t) => {
     originalName: 'file',
     sha256: sha256(bytes.subarray(1)),
   });
-  for (const name of ['empty.txt', 'upload', 'resumable', '..', '_delete_'])
+  for (const name of ['empty.txt', 'upload', 'resumable', 'direct', 'options', '..', '_delete_'])
     t.match(await upload(client, new Blob([]), { name, type: 'text/plain' }), {
       originalName: name,
       size: 0,

@@ -3,49 +3,18 @@
  * each uploads a file, and shows its address. Suites with a real S3 server run them on that.
  */
 
-import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request as requestHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { build } from 'esbuild';
 import t, { type Test } from 'tap';
+import { allowPages } from '../services/allow-pages.ts';
+import { browserSamples, bundledSample } from '../services/browser-samples.ts';
 import { launchChromium } from '../services/launch-chromium.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { testedS3 } from '../services/tested-s3.ts';
 
-const root = join(import.meta.dirname, '../..');
 /** Of two parts on S3, and nowhere the same. */
 const content = 'Array.from({ length: 1_500_000 }, (_, place) => place).join()';
-
-/** Headings and their samples. */
-async function samples(): Promise<readonly (readonly [heading: string, code: string])[]> {
-  const text = await readFile(join(root, 'docs/uploads.md'), 'utf8');
-  return text
-    .split(/^## /m)
-    .slice(1)
-    .flatMap((section) => {
-      const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(section) ?? [];
-      return code === undefined ? [] : [[section.split('\n')[0] as string, code] as const];
-    });
-}
-
-/** A page whose script sees the given variables, and the sample behind them. */
-async function bundled(code: string, folder: string, variables: string): Promise<string> {
-  const imports = code.match(/^import .*$/gm) ?? [];
-  const rest = code.replaceAll(/^import .*$/gm, '');
-  const file = join(folder, 'sample.js');
-  await writeFile(file, `${imports.join('\n')}\n${variables}\n${rest}`);
-  const { outputFiles } = await build({
-    entryPoints: [file],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    logLevel: 'silent',
-    nodePaths: [join(import.meta.dirname, 'node_modules'), join(root, 'node_modules')],
-  });
-  return outputFiles[0]?.text ?? '';
-}
 
 /** Opens pages that run one script each. */
 async function openPages(t: Test) {
@@ -118,19 +87,24 @@ async function startCuttingProxy(t: Test, target: string) {
   return { seen, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
 }
 
+t.before(allowPages);
+
 t.test('every sample for browsers uploads a file', async (t) => {
   const sluice = await sluiceFor(t, { env: testedS3 });
   const folder = await temporaryFolder(t);
   const { browser, linkOf } = await openPages(t);
   const expected = Array.from({ length: 1_500_000 }, (_, place) => place).join();
-  const found = await samples();
+  const found = await browserSamples();
   t.strictSame(
     found.map(([heading]) => heading),
-    ['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client', 'Uppy with tus'],
+    [
+      ...['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client', 'Uppy with tus'],
+      ...['Straight to the bucket', 'Uppy to the bucket'],
+    ],
   );
   for (const [heading, code] of found) {
     const own = code.replaceAll('http://127.0.0.1:8080', sluice.baseUrl);
-    const script = await bundled(own, folder, variablesOf(sluice.token, heading));
+    const script = await bundledSample(own, folder, variablesOf(sluice.token, heading));
     const stored = await fetch(await linkOf(browser, heading, script));
     t.ok((await stored.text()) === expected, heading);
     t.ok(stored.url.includes(`${heading.replaceAll(' ', '-')}.txt`), stored.url);
@@ -143,10 +117,10 @@ t.test(
     const sluice = await sluiceFor(t, { env: testedS3 });
     const folder = await temporaryFolder(t);
     const { browser, linkOf } = await openPages(t);
-    for (const [heading, code] of (await samples()).filter(([name]) => name.includes('tus'))) {
+    for (const [heading, code] of (await browserSamples()).filter(([name]) => name.includes('tus'))) {
       const proxy = await startCuttingProxy(t, sluice.baseUrl);
       const own = code.replaceAll('http://127.0.0.1:8080', proxy.url);
-      const script = await bundled(own, folder, variablesOf(sluice.token, heading));
+      const script = await bundledSample(own, folder, variablesOf(sluice.token, heading));
       const context = await browser.newContext();
       const first = await linkOf(context, heading, script);
       t.equal(proxy.seen.cuts, 1, `${heading}: the last answer was lost`);

@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { crc32c } from '#objects/crc32c.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testJanitor } from '../services/test-janitor.ts';
 
@@ -19,7 +20,15 @@ interface Part {
 
 async function setUp(t: Test, options: Parameters<typeof serveGatewayOn>[2] = {}) {
   const root = t.testdir();
-  const store = await createFileSystemStore({ root });
+  const files = await createFileSystemStore({ root });
+  const hooks = { beforeRead: async (_key: string): Promise<void> => {} };
+  const store: ObjectStore = {
+    ...files,
+    async *read(key, range, signal) {
+      await hooks.beforeRead(key);
+      yield* files.read(key, range, signal);
+    },
+  };
   const gateway = await serveGatewayOn(t, store, { maxUploadBytes: 20 * mebibyte, ...options });
   const { baseUrl, cloudFiles, plans } = gateway;
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
@@ -62,7 +71,7 @@ async function setUp(t: Test, options: Parameters<typeof serveGatewayOn>[2] = {}
     testJanitor({ store, cloudFiles, plans, staleAfter, grace: 0 }).run({ dryRun: false });
   const bytesOf = async (id: string) =>
     Buffer.from(await (await fetch(`${baseUrl}/_f_/demo/${id}`)).arrayBuffer());
-  return { ...gateway, store, ask, plan, put, send, keys, janitor, bytesOf };
+  return { ...gateway, store, hooks, ask, plan, put, send, keys, janitor, bytesOf };
 }
 
 t.test('a file of three parts', async (t) => {
@@ -204,6 +213,40 @@ t.test('an object without a row belongs to its plan, and goes with it', async (t
   t.equal(rows.size, 1);
   await plans.settle();
   t.equal((await keys()).length, 1);
+});
+
+t.test('parts that are sent again after a completion that failed', async (t) => {
+  const { plan, send, put, ask, state, rows, bytesOf, hooks } = await setUp(t);
+  const bytes = randomBytes(100);
+  const planned = await plan({ name: 'f.bin', size: 100 });
+  await send(planned.parts, bytes);
+  state.failRows = true;
+  t.equal((await ask('POST', `${planned.location}/complete`)).status, 500);
+  state.failRows = false;
+  // of the same millisecond it would be the same part
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const etag = (await put(planned.parts[0] as Part, randomBytes(100))).headers.get('etag');
+  const complete = () => ask('POST', `${planned.location}/complete`, { parts: [{ number: 1, etag }] });
+  t.match(await complete(), {
+    status: 409,
+    body: { code: 'upload_conflict', error: [/Part 1 was sent again/] },
+  });
+  t.equal(rows.size, 0, 'the file would have the bytes of before');
+
+  const other = await plan({ name: 'g.bin', size: 2 * partBytes, partBytes });
+  const content = randomBytes(2 * partBytes);
+  await send(other.parts, content);
+  hooks.beforeRead = async (key) => {
+    if (key.endsWith('!2')) await put(other.parts[1] as Part, randomBytes(partBytes));
+  };
+  t.match(await ask('POST', `${other.location}/complete`), {
+    status: 409,
+    body: { error: [/Part 2 was sent again/] },
+  });
+  hooks.beforeRead = async () => {};
+  await send(other.parts, content);
+  t.equal((await ask('POST', `${other.location}/complete`)).status, 200);
+  t.ok((await bytesOf(other.id)).equals(content));
 });
 
 t.test('expired plans', async (t) => {

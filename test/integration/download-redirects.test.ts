@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { connect } from '#client/client.ts';
+import { download } from '#client/download.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { DirectDownloads } from '#gateway/download/direct-downloads.ts';
 import { SmallFiles, smallFileBytes } from '#gateway/download/small-files.ts';
@@ -323,6 +325,22 @@ t.test('pages of allowed origins may follow', async (t) => {
   t.match(allowed.headers.get('vary'), /origin/i);
   const other = await ask({ origin: 'https://other.example.com' });
   t.equal(other.headers.get('access-control-allow-origin'), null);
+});
+
+t.test('our client follows, and resumes by the ETag of the bucket', async (t) => {
+  const { address, file, stub } = await serve(t, { fileLinks: 'private' });
+  for (const user of [undefined, 'a login token']) {
+    const client = connect({ url: new URL(address).origin, token: 'ada', project: 'demo', user });
+    const whole = await download(client, file.name);
+    t.ok(Buffer.from(await new Response(whole.stream).arrayBuffer()).equals(large));
+    t.equal(whole.size, large.byteLength);
+    t.equal(whole.etag, `"${stub.objects()[0]?.etag}"`);
+    const rest = await download(client, file.name, { from: 60_000, etag: whole.etag });
+    t.ok(Buffer.from(await new Response(rest.stream).arrayBuffer()).equals(large.subarray(60_000)));
+    await t.rejects(download(client, file.name, { from: 60_000, etag: '"another"' }), {
+      code: 'file_changed',
+    });
+  }
 });
 
 t.test('the bytes are those that were stored', async (t) => {

@@ -113,6 +113,18 @@ export async function objectStoreContract(t: Test, makeStore: () => Promise<Obje
     t.equal(await store.head(newKey(), never), null);
   });
 
+  await t.test('a small object is read as a whole, and a larger one is refused', async (t) => {
+    for (const size of [0, 1, 100_000]) {
+      const key = newKey();
+      await put(key, patternBytes(size));
+      t.ok((await store.readWhole(key, size, never))?.equals(patternBytes(size)), `${size} bytes`);
+      t.ok((await store.readWhole(key, 10_000_000, never))?.equals(patternBytes(size)), `${size} bytes`);
+      if (size > 0) await t.rejects(store.readWhole(key, size - 1, never), { message: /bytes/ });
+    }
+    t.equal(await store.readWhole(newKey(), 10, never), null);
+    await t.rejects(store.readWhole(newKey(), 10, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+  });
+
   await t.test('ranges have both ends inclusive', async (t) => {
     const key = newKey();
     const bytes = patternBytes(partBytes + 5000);

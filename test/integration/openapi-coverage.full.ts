@@ -108,7 +108,14 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     return address;
   };
   const live = { liveAddress, droppedAddress };
-  const uploads = { newUpload, expired: served.expiredUpload };
+  const newPlan: Known['newPlan'] = async (size) => {
+    const { id, parts } = await json('planUpload', { body: JSON.stringify({ name: 'a.txt', size }) });
+    const { pathname, search } = new URL(parts[0]?.url ?? 'http://files.test');
+    return { id, part: pathname + search };
+  };
+  const { expiredUpload: expired, expiredPlan } = served;
+  const newDirectFile = async (): Promise<string> => (await json('completeUpload')).name;
+  const uploads = { newUpload, expired, newPlan, newDirectFile, expiredPlan };
   let known: Known = {
     file: 'x',
     picture: 'x',

@@ -145,3 +145,117 @@ t.test('an answer without end is cut off', async (t) => {
   await t.rejects(storeObject(store, 'o/p/n', patternBytes(10)), { message: /too long|no answer/ });
   t.ok(cut > 1, `${cut} answers were cut off`);
 });
+
+const part = (number: number, size: number, at: string) =>
+  `<Part><PartNumber>${number}</PartNumber><Size>${size}</Size><ETag>"${size}"</ETag><LastModified>${at}</LastModified></Part>`;
+const early = '2026-01-01T00:00:00.000Z';
+const late = '2026-01-01T00:00:01.000Z';
+
+t.test('parts are listed by number and once, in whatever way the server lists them (s3proxy)', async (t) => {
+  const pages: readonly (readonly [string, string])[] = [
+    // sorted as text, all at once although they are "truncated", and without a marker
+    [[1, 10, 2, 3].map((n) => part(n, n, early)).join(''), '<IsTruncated>true</IsTruncated>'],
+    [
+      [1, 10, 2, 3].map((n) => part(n, n, early)).join(''),
+      '<IsTruncated>true</IsTruncated><NextPartNumberMarker>0</NextPartNumberMarker>',
+    ],
+    // twice: the newest counts, whichever comes first
+    [
+      part(1, 1, early) +
+        part(2, 2, late) +
+        part(2, 7, early) +
+        part(3, 9, early) +
+        part(3, 3, late) +
+        part(10, 10, early),
+      '',
+    ],
+  ];
+  for (const [parts, rest] of pages) {
+    const { store } = await openStore(t, (_, res) => {
+      res.end(`<ListPartsOutput>${parts}${rest}</ListPartsOutput>`);
+    });
+    const upload = {
+      key: 'o/p/n',
+      description: { contentType: 'a/b', metadata: {} },
+      uploadId: 'x',
+      checksums: false,
+    };
+    t.strictSame(
+      await store.direct?.listParts(upload, never),
+      [1, 2, 3, 10].map((n) => ({ number: n, size: n, etag: `${n}` })),
+    );
+  }
+});
+
+t.test(
+  'a list without parts of an upload that is gone is no upload, unless the server does not say (SeaweedFS)',
+  async (t) => {
+    const upload = {
+      key: 'o/p/n',
+      description: { contentType: 'a/b', metadata: {} },
+      uploadId: 'x',
+      checksums: false,
+    };
+    const answers: readonly (readonly [RequestListener, unknown])[] = [
+      [(_, res) => res.end(openUploads('o/p/n', 'y')), null],
+      [(_, res) => res.end(openUploads('o/p/n', 'x')), []],
+      [(_, res) => res.writeHead(403).end(errorXml('AccessDenied')), []],
+      [(_, res) => res.writeHead(501).end(errorXml('NotImplemented')), []],
+    ];
+    for (const [answer, expected] of answers) {
+      const { store } = await openStore(t, (req, res) => {
+        if (req.url?.includes('uploadId')) res.end('<ListPartsResult></ListPartsResult>');
+        else answer(req, res);
+      });
+      t.strictSame(await store.direct?.listParts(upload, never), expected);
+    }
+  },
+);
+
+t.test('checksums of an object are those of all its bytes', async (t) => {
+  const cases: readonly (readonly [Record<string, string>, object])[] = [
+    [{ 'x-amz-checksum-crc32c': '4waSgw==', 'x-amz-checksum-type': 'FULL_OBJECT' }, { crc32c: '4waSgw==' }],
+    [{ 'x-amz-checksum-crc32c': '4waSgw==' }, { crc32c: '4waSgw==' }],
+    [{ 'x-amz-checksum-crc32c': '4waSgw==-3' }, {}],
+    [{ 'x-amz-checksum-crc32c': '4waSgw==', 'x-amz-checksum-type': 'COMPOSITE' }, {}],
+    [{ 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=' }, { crc64nvme: 'AAAAAAAAAAA=' }],
+    [{ 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=-3' }, {}],
+  ];
+  for (const [headers, expected] of cases) {
+    const { store } = await openStore(t, (_, res) => {
+      res.writeHead(200, { etag: '"e"', 'content-length': '5000000000', ...headers }).end();
+    });
+    const none = { crc32c: undefined, crc64nvme: undefined };
+    t.strictSame(await store.direct?.inspect('o/p/n', never), {
+      size: 5_000_000_000,
+      etag: 'e',
+      ...none,
+      ...expected,
+    });
+  }
+});
+
+t.test('a server that refuses to show checksums shows the object', async (t) => {
+  for (const status of [400, 403, 501]) {
+    const { store } = await openStore(t, (req, res) => {
+      if (req.headers['x-amz-checksum-mode'] !== undefined) res.writeHead(status).end();
+      else res.writeHead(200, { etag: '"e"', 'content-length': '3' }).end();
+    });
+    t.match(await store.direct?.inspect('o/p/n', never), { size: 3, etag: 'e' }, `${status}`);
+  }
+});
+
+t.test('a wrong clock is set by an answer to HEAD, which has no code', async (t) => {
+  let requests = 0;
+  const { store } = await openStore(t, (req, res) => {
+    requests++;
+    const server = new Date(Date.now() + 3_600_000);
+    res.setHeader('date', server.toUTCString());
+    const signed = /(\d{8}T\d{2})/.exec(`${req.headers['x-amz-date']}`)?.[1];
+    const isNow = signed === server.toISOString().replace(/[-:]/g, '').slice(0, 11);
+    if (isNow) res.writeHead(200, { 'content-length': '3' }).end();
+    else res.writeHead(403).end();
+  });
+  t.match(await store.head('o/p/n', never), { size: 3 });
+  t.equal(requests, 2);
+});

@@ -1,7 +1,7 @@
 /** What `sluice export` and `sluice import` do when answers are late, cut, or other than the ones before. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,10 +10,12 @@ import { finished } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t, { type Test } from 'tap';
-import { ExportFolder, safePart } from '#cli/transfer/export-folder.ts';
+import { safePart } from '#cli/transfer/export-paths.ts';
 import { exportProjects } from '#cli/transfer/export-projects.ts';
+import { FolderPlace } from '#cli/transfer/folder-place.ts';
 import { Progress } from '#cli/transfer/progress.ts';
 import { RemoteServer } from '#cli/transfer/remote-server.ts';
+import { StoredExport } from '#cli/transfer/stored-export.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
@@ -187,9 +189,9 @@ t.test('an export has whole files alone', async (t) => {
     'GET /_f_/p/..': [cut, parquet('data')],
   });
   const deps = { server: remote, progress: new Progress() };
-  const begin = () => ExportFolder.begin(root, remote.url, { again: false });
-  const folder = await begin();
-  const projects = await exportProjects({ ...deps, folder }, []);
+  const begin = () => StoredExport.begin(new FolderPlace(root), remote.url, { again: false });
+  const stored = await begin();
+  const projects = await exportProjects({ ...deps, stored }, []);
   t.strictSame(projects, [{ slug: 'p', spaces: ['S'], files: 1 }]);
   t.strictSame((await readdir(root, { recursive: true })).sort(), [
     ...['done.ndjson', 'p', 'p/files', 'p/files.ndjson', 'p/files/%2e.', 'p/spaces', 'p/spaces/%53'],
@@ -203,16 +205,62 @@ t.test('an export has whole files alone', async (t) => {
   await writeFile(journal, (await readFile(journal, 'utf8')).slice(0, -20));
   await writeFile(join(root, 'p/files/%2e.'), 'dat');
   const before = asked.length;
-  await exportProjects({ ...deps, folder: await begin() }, []);
+  await exportProjects({ ...deps, stored: await begin() }, []);
   const since = asked.slice(before);
   t.ok(since.includes('GET /_f_/p/..'));
   t.notOk(since.some((what) => what.includes('_export_')));
   t.equal(await readFile(join(root, 'p/files/%2e.'), 'utf8'), 'data');
-  await t.rejects(ExportFolder.begin(root, 'http://other', { again: false }), { message: /of http:\/\/127/ });
-  await t.rejects(ExportFolder.begin(join(root, 'p'), remote.url, { again: true }), {
+  await t.rejects(StoredExport.begin(new FolderPlace(root), 'http://other', { again: false }), {
+    message: /of http:\/\/127/,
+  });
+  await t.rejects(StoredExport.begin(new FolderPlace(join(root, 'p')), remote.url, { again: true }), {
     message: /neither empty/,
   });
 });
+
+t.test(
+  'a journal that names something outside of its folder is refused, and nothing is touched',
+  async (t) => {
+    const outer = await temporaryFolder(t);
+    const [root, journal] = [join(outer, 'export'), join(outer, 'export/done.ndjson')];
+    await mkdir(join(outer, 'x'));
+    await writeFile(join(outer, 'x/precious'), 'data');
+    const begin = (again: boolean) => StoredExport.begin(new FolderPlace(root), 'http://a', { again });
+    await begin(false);
+    const [start] = (await readFile(journal, 'utf8')).split('\n');
+    const good = JSON.stringify({ path: 'p/files/a', bytes: 4, sha256: '' });
+    await mkdir(join(root, 'p/files'), { recursive: true });
+    await writeFile(join(root, 'p/files/a'), 'data');
+    await writeFile(join(root, 'sluice-export.json'), '{"format":1}');
+    const bad = [
+      '../x',
+      '../x/precious',
+      '..',
+      '.',
+      '',
+      '/',
+      '/x',
+      'p/../../x',
+      'p//a',
+      'p',
+      '..\\x',
+      'p/\0',
+      7,
+    ];
+    for (const path of [...bad, undefined]) {
+      const text = `${start}\n${good}\n${JSON.stringify({ path, bytes: 4, sha256: '' })}\n`;
+      await writeFile(journal, text);
+      const refused = { message: new RegExp(`^${journal}, line 3: .* is not the path of an item`) };
+      for (const again of [true, false]) await t.rejects(begin(again), refused, `${path}`);
+      await t.rejects(StoredExport.openWhole(new FolderPlace(root)), refused);
+      t.equal(await readFile(journal, 'utf8'), text);
+    }
+    t.equal(await readFile(join(outer, 'x/precious'), 'utf8'), 'data');
+    t.strictSame((await readdir(root, { recursive: true })).sort(), [
+      ...['done.ndjson', 'p', 'p/files', 'p/files/a', 'sluice-export.json'],
+    ]);
+  },
+);
 
 t.test('names are safe, and differ where letter case does not count', async (t) => {
   const names = [

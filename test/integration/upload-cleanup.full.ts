@@ -6,8 +6,16 @@ import { untilEmpty } from '../services/until-empty.ts';
 
 const content = Buffer.alloc(3 * stubPartBytes + 1, 'x');
 
+/** S3 answers other requests meanwhile, so a removal that hangs is tried again. */
+const answered = {
+  get at() {
+    return performance.now();
+  },
+  set at(_: number) {},
+};
+
 async function serve(t: Test): Promise<StubStore & Awaited<ReturnType<typeof serveGatewayOn>>> {
-  const opened = await openStubStore(t);
+  const opened = await openStubStore(t, { timing: { quiet: 500, answered } });
   return { ...opened, ...(await serveGatewayOn(t, opened.store)) };
 }
 

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { type Client, type ConnectOptions, connect } from '#client/client.ts';
 import type { PlaceStorage } from '#client/upload.ts';
 import { type Sluice, sluiceFor } from './start-sluice.ts';
-import { type ProxiedConnection, startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { type CutKind, type ProxiedConnection, startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** A server that says the digest of each file. */
 export async function sluiceWithDigests(
@@ -32,11 +32,13 @@ export async function cuttingProxy(
     cuts,
     after,
     direction = 'toTarget',
+    kind = 'rst',
   }: {
     readonly cuts: number;
     /** Bytes of the connection of that number. */
     readonly after: (id: number) => number;
     readonly direction?: 'toTarget' | 'toClient';
+    readonly kind?: CutKind;
   },
 ): Promise<CuttingProxy> {
   const { hostname: host, port } = new URL(baseUrl);
@@ -45,7 +47,8 @@ export async function cuttingProxy(
     target: { host, port: Number(port) },
     onConnection(connection) {
       all.push(connection);
-      if (connection.id <= cuts) connection[direction].set({ cutAfterBytes: after(connection.id) });
+      if (connection.id <= cuts)
+        connection[direction].set({ cutAfterBytes: after(connection.id), cutKind: kind });
     },
   });
   t.teardown(() => proxy.close());

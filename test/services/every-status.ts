@@ -39,6 +39,11 @@ export interface Known {
   newUpload(): Promise<string>;
   /** Name of an upload that has expired. */
   readonly expired: string;
+  /** Plans an upload of so many bytes, and answers its name, and the target of its only part. */
+  newPlan(size: number): Promise<{ readonly id: string; readonly part: string }>;
+  /** Name of a file that was planned. */
+  newDirectFile(): Promise<string>;
+  readonly expiredPlan: { readonly id: string; readonly part: string };
 }
 
 export const users = structureOf(
@@ -98,7 +103,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const names = new Set(parameters.filter((one) => one.in !== 'path').map(({ name }) => name));
   const space = id === 'getTokenOwner' || id === 'setOidc' ? 'user' : 'people';
   const filled = path
-    .replace('{project}', /^drop(?!Upload)/.test(id) ? await known.newProject() : 'demo')
+    .replace('{project}', /^drop(?!Upload|PlannedUpload)/.test(id) ? await known.newProject() : 'demo')
     .replace('{field}', 'age')
     .replace('{space}', space)
     .replace('{name}', await nameFor(id, known))
@@ -109,9 +114,10 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const isForm = id === 'upload';
   const isCsv = id === 'importRecords';
   const isPlain = operation.requestBody !== undefined && json === undefined && !isForm;
+  const query = id === 'putPart' ? '' : await queryOf(names, known);
   return {
     method,
-    target: filled + (await queryOf(names, known)),
+    target: id === 'putPart' ? (await known.newPlan(5)).part : filled + query,
     headers: {
       ...(operation.security.length === 0 || isRead(id) ? {} : { authorization: 'Bearer good' }),
       ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
@@ -129,7 +135,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
         ? 'name,age\nAda,36\n'
         : isPlain
           ? 'hello'
-          : json === undefined
+          : json === undefined || id === 'completeUpload'
             ? ''
             : JSON.stringify(isMailStep(id) ? { ...json.example, email: newPerson() } : json.example),
   };
@@ -138,6 +144,8 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
 async function nameFor(id: string, known: Known): Promise<string> {
   if (id === 'deleteFile') return known.newFile();
   if (id === 'putFile') return 'hello.txt';
+  if (id === 'completeUpload') return (await known.newPlan(0)).id;
+  if (isOfPlan(id)) return (await known.newPlan(5)).id;
   return isAppend(id) || id === 'dropUpload' ? known.newUpload() : known.file;
 }
 
@@ -148,6 +156,11 @@ function isOfLogin(id: string): boolean {
 /** Whether anyone may read a file by it. */
 function isRead(id: string): boolean {
   return id === 'download' || id === 'checkFile';
+}
+
+/** Whether it is about a planned upload. */
+function isOfPlan(id: string): boolean {
+  return ['getPlannedUpload', 'completeUpload', 'dropPlannedUpload'].includes(id);
 }
 
 function isAppend(id: string): boolean {
@@ -214,6 +227,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 404:
       return notFound(withHeaders, elsewhere, id);
     case 408:
+      if (id === 'putPart') return { ...withHeaders({ 'content-length': '5' }), body: '' };
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
       if (id === 'upload' || id === 'putFile') return withHeaders({ 'idempotency-key': 'busy' });
@@ -222,9 +236,14 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       // a record names it
       if (id === 'deleteFile') return elsewhereIn(good, known.file);
       if (id === 'dropUpload') return elsewhereIn(good, known.file);
+      if (id === 'dropPlannedUpload') return ofPlan(good, await known.newDirectFile());
+      // what was planned has not arrived
+      if (id === 'completeUpload') return ofPlan(good, (await known.newPlan(5)).id);
       return { ...good, target: '/_projects_/demo' };
     case 410:
       if (id === 'createUpload') return withHeaders(finalOf(known.expired));
+      if (id === 'putPart') return { ...good, target: known.expiredPlan.part };
+      if (isOfPlan(id)) return ofPlan(good, known.expiredPlan.id);
       return elsewhereIn(good, known.expired);
     case 412:
       return /^(?:download|checkFile|deleteFile|putFile)/.test(id)
@@ -237,7 +256,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
         return { ...good, target: good.target.replace(known.file, known.picture) };
       return good.method === 'QUERY' || /^(?:append|importRecords|createUpload$)/.test(id)
         ? { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' }
-        : withHeaders({ 'content-encoding': 'br' });
+        : { ...withHeaders({ 'content-encoding': 'br' }), body: good.body || '{}' };
     case 422:
       if (id === 'createLiveAddress') return guess(good, 'find');
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
@@ -268,6 +287,11 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
 
 /** Of a file that is made of a partial upload. */
 const finalOf = (upload: string) => ({ 'upload-concat': `final;/_f_/demo/resumable/${upload}` });
+
+/** The same of another planned upload. */
+function ofPlan(good: Ask, name: string): Ask {
+  return { ...good, target: good.target.replace(/(?<=\/direct\/)[^/]+/, name) };
+}
 
 /** The same of another upload. */
 function elsewhereIn(good: Ask, name: string): Ask {
@@ -313,6 +337,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
   if (id === 'setFileRules') return { ...ask, target: missing as string, body: 'null' };
   if (missing !== undefined) return { ...ask, target: missing };
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
+  if (isOfPlan(id) || id === 'putPart') return ofPlan(ask, 'nothing');
   const target = /^\/_/.test(elsewhere)
     ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|send|_find_)$|$)/, '/nothing')
     : elsewhere;

@@ -44,9 +44,11 @@ export async function serveGatewayOn(
     digests?: FileDigests;
     /** Makes a quota that asks the stores. */
     limits?: { files: number; bytes: number };
+    /** Those of another gateway. */
+    rows?: ReturnType<typeof filesInMemory>;
   } = {},
 ) {
-  const { rows, cloudFiles: inMemory } = filesInMemory();
+  const { rows, cloudFiles: inMemory } = options.rows ?? filesInMemory();
   const log = silentLog();
   const state = { failRows: false };
   const address = { baseUrl: '' };
@@ -68,7 +70,9 @@ export async function serveGatewayOn(
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
-  const plans = plansOn(store, options.expireAfter);
+  // others share leases or rows
+  const singleGateway = options.leases === undefined && options.rows === undefined;
+  const plans = plansOn(store, options.expireAfter, singleGateway);
   const use = storageUse({ cloudFiles, unfinished: [states, plans] });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({

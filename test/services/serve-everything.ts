@@ -40,7 +40,7 @@ import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { createLocalReservations } from '#records/unique/unique-reservations.ts';
 import { type HttpServer, startHttpServer } from '#server/http/http-server.ts';
 import type { Route } from '#server/http/http-types.ts';
-import { noPlans } from './direct-uploads.ts';
+import { directUploadsOn, noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
@@ -62,10 +62,15 @@ export interface FaultyServer {
   readonly server: HttpServer;
   /** Name of an upload that has expired. */
   readonly expiredUpload: string;
+  /** A planned upload that has expired, and the target of its only part, of five bytes. */
+  readonly expiredPlan: { readonly id: string; readonly part: string };
   /** A mail to somebody to whom another was promised. */
   mailTo(address: string, purpose: PromisedMail['purpose']): Promise<Mail>;
   close(): Promise<void>;
 }
+
+/** Whose requests are that do not say so (header `test-owner`). */
+const usualOwner = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
 
 const authenticate: Authenticate = async (request) => {
   if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
@@ -75,7 +80,7 @@ const authenticate: Authenticate = async (request) => {
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');
   if (fault === '507') throw storageFull();
-  const userId = request.header('test-owner') ?? 'owner';
+  const userId = request.header('test-owner') ?? usualOwner;
   request.body.identify(userId);
   return { userId, tokenId: 't' };
 };
@@ -108,7 +113,7 @@ export async function serveEverything(options: {
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
-  void uploadKeys.use(busy, { userId: 'owner' }, () => new Promise(() => {}));
+  void uploadKeys.use(busy, { userId: usualOwner }, () => new Promise(() => {}));
   let broken = false;
   const config = { dataDir: root, recordCacheBytes: 0 };
   const records = await EmbeddedStore.open({ db, database, config, log, metrics: unmeasured });
@@ -123,6 +128,8 @@ export async function serveEverything(options: {
   webhooks.makeMails = (make) => {
     makeMail = make;
   };
+  const filesUrl = (slug: string): string => `http://files.test/_f_/${slug}`;
+  const planned = directUploadsOn({ store, cloudFiles, filesUrl, log });
   const routes: Route[] = [
     ...queryRoutes({
       config: queryConfig,
@@ -149,7 +156,17 @@ export async function serveEverything(options: {
       files: new StoredFiles({ deploymentId: testDeployment, open: async () => store }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
-    ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, used, ...counted }),
+    ...testGateway({
+      authenticate,
+      projects,
+      store,
+      cloudFiles,
+      log,
+      keys: uploadKeys,
+      used,
+      ...planned,
+      ...counted,
+    }),
     // as if the dashboard were there
     frontPageRoute([{ path: '/_console_/' }]),
     ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),
@@ -179,7 +196,7 @@ export async function serveEverything(options: {
   });
   const expired = draftFile(
     { fileName: 'a.txt', contentType: undefined },
-    { id: randomUUID(), deploymentId: testDeployment, ownerId: 'owner', projectSlug: 'demo' },
+    { id: randomUUID(), deploymentId: testDeployment, ownerId: usualOwner, projectSlug: 'demo' },
   );
   await new StateStore({ store, deploymentId: testDeployment }).save(
     { file: expired, metadata: '', length: 5, partBytes: 1, written: null, rest: null, savedAt: 0 },
@@ -187,6 +204,7 @@ export async function serveEverything(options: {
   );
   return {
     expiredUpload: expired.name,
+    expiredPlan: await expiredPlan(planned),
     async mailTo(address, purpose) {
       const mail = promised.get(address);
       const made = mail && (await makeMail({ ...mail, purpose }, new AbortController().signal));
@@ -204,4 +222,23 @@ export async function serveEverything(options: {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+async function expiredPlan({ plans, direct }: Pick<ReturnType<typeof directUploadsOn>, 'plans' | 'direct'>) {
+  const file = draftFile(
+    { fileName: 'a.txt', contentType: undefined },
+    // a UUIDv7 of 1970
+    {
+      id: '00000000-0001-7000-8000-000000000000',
+      deploymentId: testDeployment,
+      ownerId: usualOwner,
+      projectSlug: 'demo',
+    },
+  );
+  const parts = { size: 5, partBytes: 5, uploadId: file.objectKey, checksums: false };
+  const plan = { file, ...parts, plannedAt: 1 };
+  await plans.save(plan, new AbortController().signal);
+  const [part] = await direct.addresses(plan, 1, 1);
+  const { pathname, search } = new URL(part?.url ?? '');
+  return { id: file.name, part: pathname + search };
 }

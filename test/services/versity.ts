@@ -11,7 +11,7 @@ import type { S3Server } from './start-s3-server.ts';
 import { watchChild } from './watch-child.ts';
 
 const run = promisify(execFile);
-const version = 'v1.0.14';
+const version = 'v1.8.0';
 const firstAnswer = 30_000;
 
 /**

@@ -133,3 +133,21 @@ t.test('what is no answer is refused', async (t) => {
   }
   t.equal(read(`${head}content-length: 1000\r\n\r\n${'x'.repeat(1000)}`)?.text.length, 1000);
 });
+
+t.test('an answer to HEAD ends with its head, whatever it says about its body', async (t) => {
+  for (const framing of [
+    'content-length: 5000000000',
+    'transfer-encoding: chunked',
+    'x: y',
+    'connection: close',
+  ]) {
+    const answer = new WholeAnswer(Number.POSITIVE_INFINITY);
+    const parser = new AnswerParser(answer, { noBody: true });
+    t.equal(parser.feed(bytesOf(`HTTP/1.1 200 OK\r\netag: "a"\r\n${framing}\r\n\r\n`)), true, framing);
+    t.equal(parser.keepAlive, framing !== 'connection: close');
+    t.strictSame([answer.status, answer.headers.get('etag'), answer.text], [200, '"a"', '']);
+  }
+  const parser = new AnswerParser(new WholeAnswer(10), { noBody: true });
+  t.equal(parser.feed(bytesOf('HTTP/1.1 404 No\r\ncontent-length: 3\r\n\r\nwhy')), true);
+  t.equal(parser.keepAlive, false, 'a server that sends a body all the same');
+});

@@ -21,7 +21,7 @@ const plan: Readonly<Record<string, string>> = {
   events: 'kernel engine server auth process',
   console: 'kernel coordination objects server catalogue auth process client',
   client: '',
-  cli: 'kernel engine auth process records query gateway client',
+  cli: 'kernel engine objects auth process records query gateway client',
 };
 
 /** The folders of a room, the lowest first: a folder imports only from those before it. Files beside them are their face. */

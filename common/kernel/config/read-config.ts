@@ -107,6 +107,18 @@ export function readConfig(env: ReadContext['env']): Config {
   return Object.freeze(config);
 }
 
+/** The S3 section alone, for a command that uses a bucket of its own. Throws a ConfigError like `readConfig`. */
+export function readBucketConfig(
+  env: ReadContext['env'],
+  bucket: string,
+): { readonly s3: S3Config; readonly s3RequestTimeout: number } {
+  const context: ReadContext = { env: { ...env, [s3.variables.s3.bucket.name]: bucket }, problems: [] };
+  const read = readVariables(s3.variables, context);
+  const config = readS3(read.s3, context);
+  if (config === undefined || context.problems.length > 0) throw new ConfigError(context.problems);
+  return { s3: config, s3RequestTimeout: read.s3RequestTimeout };
+}
+
 /** Bytes of memory that this process may use: the machine's, or its container's limit. */
 export function usableMemory(): number {
   // undefined, 0, or more than the machine has: there is no limit

@@ -14,6 +14,8 @@ export interface Leftovers {
   readonly uploadId?: string | undefined;
   /** An upload with an unknown id may have been begun. */
   readonly unknownUpload?: boolean;
+  /** The upload of the key that is not a remain. */
+  readonly keptUpload?: string | undefined;
   /** Abandoned parts may arrive after the abort, and Versity then recreates the upload. */
   readonly lateParts?: boolean;
   /** The object may have become visible. */
@@ -34,14 +36,14 @@ export async function removeLeftovers(context: S3Context, leftovers: Leftovers):
 }
 
 async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
-  const { key, uploadId, unknownUpload = false, lateParts = false, object = false } = leftovers;
+  const { key, uploadId, unknownUpload = false, keptUpload, lateParts = false, object = false } = leftovers;
   const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
     [
       'upload',
       uploadId !== undefined,
       (signal) => dropUpload(context, { key, uploadId: uploadId ?? '', lateParts }, signal),
     ],
-    ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, key, signal)],
+    ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, { key, keptUpload }, signal)],
     // last: removing the upload settles a complete that is still running on the server
     ['object', object, (signal) => dropObject(context, key, signal)],
   ];
@@ -88,10 +90,15 @@ export async function dropUpload(
   throw new Error('the upload is still there');
 }
 
-/** All uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */
-async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+/** The uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */
+async function dropUploadsOf(
+  context: S3Context,
+  { key, keptUpload }: Pick<Leftovers, 'key' | 'keptUpload'>,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const upload of listUploads(context, key, signal)) {
-    if (upload.key === key) await dropUpload(context, { key, uploadId: upload.id }, signal);
+    if (upload.key === key && upload.id !== keptUpload)
+      await dropUpload(context, { key, uploadId: upload.id }, signal);
   }
 }
 

@@ -1,25 +1,27 @@
 import { smallestPart } from '#kernel/config/s3-part-sizes.ts';
-import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
-import type { DirectStore, DirectUpload } from '../direct-store.ts';
+import type {
+  DirectStore,
+  DirectUpload,
+  PartToSend,
+  ReadAddressOptions,
+  SignedPut,
+} from '../direct-store.ts';
 import type { ObjectDescription } from '../object-description.ts';
 import { assertObjectKey } from '../object-key.ts';
-import { beginRequest, ofWholeCrc32c, uploadIdIn } from './s3-begin.ts';
-import { dropUpload, removeLeftovers } from './s3-cleanup.ts';
-import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';
-import { type S3Context, trySend } from './s3-context.ts';
+import { ofWholeCrc32c } from './s3-begin.ts';
+import { dropUpload } from './s3-cleanup.ts';
+import type { S3Context } from './s3-context.ts';
 import { DirectProbe } from './s3-direct-probe.ts';
-import { isRefusal, withStorageErrors } from './s3-failure.ts';
-import { inspectObject, plainEtag } from './s3-inspect.ts';
-import { isListed, listParts, type UploadName } from './s3-list-parts.ts';
+import { beginUpload, completeUpload, listUploadedParts, uploadName } from './s3-direct-uploads.ts';
+import { withStorageErrors } from './s3-failure.ts';
+import { inspectObject } from './s3-inspect.ts';
 import { storedHeaders, storedMetadata } from './s3-metadata.ts';
-import { retrying } from './s3-retry.ts';
 
 const gibibyte = 1024 ** 3;
 const never = new AbortController().signal;
 
 /** Presigned requests of a bucket, and the multipart uploads that clients fill with them. */
 export function createS3DirectStore(context: S3Context): DirectStore {
-  const { presign, timing } = context;
   const probe = new DirectProbe(context);
   return {
     smallestPart,
@@ -29,55 +31,19 @@ export function createS3DirectStore(context: S3Context): DirectStore {
     abilities: (signal) => probe.abilities(signal),
     async begin(key, description, { checksums }, signal) {
       assertObjectKey(key);
-      return beginUpload(
-        context,
-        key,
-        { ...headersOf(description), ...(checksums && ofWholeCrc32c) },
-        signal,
-      );
+      const headers = { ...headersOf(description), ...(checksums && ofWholeCrc32c) };
+      return beginUpload(context, key, headers, signal);
     },
-    async putAddress(upload, { number, size, md5, crc32c }, lifetime, signal = never) {
-      assertObjectKey(upload.key);
-      const { uploadId, key } = upload;
-      const headers = uploadId === null ? headersOf(upload.description) : {};
-      if (uploadId === null) headers['if-none-match'] = '*';
-      if (md5 !== undefined) headers['content-md5'] = md5;
-      if (upload.checksums && crc32c !== undefined) headers['x-amz-checksum-crc32c'] = crc32c;
-      // HTTP itself sends the length, and browsers don't let a page set it
-      const signed = { 'content-length': `${size}`, ...headers };
-      const query: Record<string, string> = uploadId === null ? {} : { partNumber: `${number}`, uploadId };
-      const { url } = await presign({ method: 'PUT', key, query, headers: signed, lifetime }, signal);
-      return { url, headers };
-    },
-    async listParts(upload, signal) {
-      const name = nameOf(upload);
-      const parts = await listParts(context, name, signal);
-      if (parts?.length === 0 && !(await isMaybeOpen(context, name, signal))) return null;
-      return parts?.map(({ number, size, etag }) => ({ number, size, etag: plainEtag(etag) })) ?? null;
-    },
+    putAddress: (upload, part, lifetime, signal = never) =>
+      presignPut(context, { upload, part, lifetime }, signal),
+    listParts: async (upload, signal) => listUploadedParts(context, uploadName(upload), signal),
     async complete(upload, parts, signal) {
-      const name = nameOf(upload);
-      const request = completeRequest(
-        name,
-        parts.map(({ number, etag, crc32c }) => ({
-          number,
-          etag: `"${etag}"`,
-          // MinIO and Versity refuse a list without the checksums that were sent with parts
-          ...(upload.checksums && crc32c !== undefined && { checksums: { ChecksumCRC32C: crc32c } }),
-        })),
-      );
-      let isFirst = true;
-      return withStorageErrors(request.operation, name.key, signal, () =>
-        retrying(timing, completeLimits(timing), signal, (attempt) => {
-          const send = () => sendCompletion(context, request, attempt);
-          const completed = attemptCompletion(context, name, attempt, { send, isFirst });
-          isFirst = false;
-          return completed;
-        }),
-      );
+      // MinIO and Versity refuse a list without the checksums that were sent with parts, and S3 one with more than those
+      const named = upload.checksums ? parts : parts.map((part) => ({ ...part, crc32c: undefined }));
+      return completeUpload(context, uploadName(upload), named, signal);
     },
     async abort(upload, signal) {
-      const name = nameOf(upload);
+      const name = uploadName(upload);
       signal.throwIfAborted();
       await withStorageErrors('AbortMultipartUpload', name.key, signal, () =>
         dropUpload(context, name, signal),
@@ -87,49 +53,43 @@ export function createS3DirectStore(context: S3Context): DirectStore {
       assertObjectKey(key);
       return inspectObject(context, key, signal);
     },
-    async readAddress(key, { contentType, contentDisposition, cacheControl, lifetime }, signal) {
-      assertObjectKey(key);
-      const query = {
-        'response-content-type': contentType,
-        'response-content-disposition': contentDisposition,
-        'response-cache-control': cacheControl,
-      };
-      const { url } = await presign({ method: 'GET', key, query, headers: {}, lifetime }, signal);
-      return url;
-    },
+    readAddress: (key, options, signal) => presignGet(context, { key, options }, signal),
   };
 }
 
-/** An upload whose id got lost with an answer is aborted: nobody could complete it. */
-async function beginUpload(
-  context: S3Context,
-  key: string,
-  headers: Readonly<Record<string, string>>,
+/** An object that is sent at once, or a part: S3 refuses a request that lacks a signed header. */
+async function presignPut(
+  { presign }: S3Context,
+  args: { readonly upload: DirectUpload; readonly part: PartToSend; readonly lifetime: number },
+  signal: AbortSignal,
+): Promise<SignedPut> {
+  const { upload, part, lifetime } = args;
+  const { key, uploadId, description, checksums } = upload;
+  assertObjectKey(key);
+  const sent = uploadId === null ? headersOf(description) : {};
+  if (uploadId === null) sent['if-none-match'] = '*';
+  if (part.md5 !== undefined) sent['content-md5'] = part.md5;
+  if (checksums && part.crc32c !== undefined) sent['x-amz-checksum-crc32c'] = part.crc32c;
+  const query: Record<string, string> = uploadId === null ? {} : { partNumber: `${part.number}`, uploadId };
+  // HTTP itself sends the length, and a page may not set it
+  const headers = { 'content-length': `${part.size}`, ...sent };
+  const { url } = await presign({ method: 'PUT', key, query, headers, lifetime }, signal);
+  return { url, headers: sent };
+}
+
+async function presignGet(
+  { presign }: S3Context,
+  { key, options }: { readonly key: string; readonly options: ReadAddressOptions },
   signal: AbortSignal,
 ): Promise<string> {
-  const { timing } = context;
-  const limits = { total: timing.request, attempt: timing.quiet, grace: timing.settle };
-  const request = beginRequest(key, headers);
-  let unconfirmed = 0;
-  const send: S3Context['send'] = async (sent, attempt) => {
-    unconfirmed++;
-    try {
-      const answer = await context.send(sent, attempt);
-      unconfirmed--;
-      return answer;
-    } catch (error) {
-      if (isRefusal(error)) unconfirmed--;
-      throw error;
-    }
+  assertObjectKey(key);
+  const query = {
+    'response-content-type': options.contentType,
+    'response-content-disposition': options.contentDisposition,
+    'response-cache-control': options.cacheControl,
   };
-  try {
-    return await withStorageErrors(request.operation, key, signal, async () =>
-      uploadIdIn(await trySend({ timing, send }, request, signal, limits)),
-    );
-  } catch (error) {
-    if (unconfirmed > 0) void removeLeftovers(context, { key, unknownUpload: true });
-    throw error;
-  }
+  const { lifetime } = options;
+  return (await presign({ method: 'GET', key, query, headers: {}, lifetime }, signal)).url;
 }
 
 /** The headers of PutObject and CreateMultipartUpload. */
@@ -140,21 +100,4 @@ function headersOf(description: ObjectDescription): Record<string, string> {
     contentDisposition: served?.contentDisposition,
     metadata: storedMetadata(description),
   });
-}
-
-function nameOf({ key, uploadId }: DirectUpload): UploadName {
-  assertObjectKey(key);
-  if (uploadId === null) throw new Error('the object is sent at once, and has no parts');
-  return { key, uploadId };
-}
-
-/** SeaweedFS lists no parts of an upload that is gone. Without the right to list uploads, the answer is believed. */
-async function isMaybeOpen(context: S3Context, upload: UploadName, signal: AbortSignal): Promise<boolean> {
-  try {
-    return await isListed(context, upload, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof StoreUnavailable) throw error;
-    return true;
-  }
 }

@@ -9,6 +9,7 @@ import { queryText, type S3Address } from './s3-address.ts';
 import { credentialsOf } from './s3-credentials.ts';
 import { isStatus, S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
+import { createS3Presigner } from './s3-presigner.ts';
 import { createS3Signer } from './s3-signer.ts';
 import { unsignedPayload } from './s3-signing-key.ts';
 
@@ -25,6 +26,8 @@ export interface S3Request {
   readonly body?: RequestBody;
   /** Most bytes of the answer's body; absent: enough for a few lines of XML. */
   readonly maxAnswer?: number;
+  /** Signs it in the query, as clients send it: servers may differ in what they support there. */
+  readonly presigned?: true;
   /** How long the connection may be silent; absent: the usual time. Milliseconds. */
   readonly quiet?: number;
 }
@@ -58,16 +61,17 @@ export function createS3Sender(args: {
   readonly client: Pick<S3Client, 'config'>;
   readonly pool: Pick<Http1Pool, 'exchange'>;
   readonly address: S3Address;
-  readonly timing: Pick<S3Timing, 'quiet'>;
+  readonly timing: Pick<S3Timing, 'quiet' | 'request'>;
 }): S3Sender {
   const { client, pool, address, timing } = args;
   const { config } = client;
   const { base } = address;
-  const sign = createS3Signer(address.signingRegion);
+  const signer = createS3Signer(address.signingRegion);
+  const presign = createS3Presigner({ client, address, timing });
   const credentialsNow = credentialsOf(config);
 
-  return async (request, attempt) => {
-    const { method, key, query = {}, body, maxAnswer, quiet = timing.quiet } = request;
+  const sign = async (request: S3Request, attempt: Attempt): Promise<SignedHead> => {
+    const { method, key, query = {}, body } = request;
     const path = address.path(key);
     const queryPart = queryText(query);
     let credentials = credentialsNow();
@@ -77,18 +81,40 @@ export function createS3Sender(args: {
     Object.assign(headers, request.headers, traceHeaders());
     if (body !== undefined) headers['content-length'] = `${body.size}`;
     const now = new Date(Date.now() + config.systemClockOffset);
-    const signed = sign({ method, path, query: queryPart, headers, payload }, credentials, now);
+    const signed = signer({ method, path, query: queryPart, headers, payload }, credentials, now);
     // RFC 9110 section 8.6; servers differ in what they sign of an empty body
     if (body === undefined && method === 'POST') signed['content-length'] = '0';
-    const target = queryPart === '' ? path : `${path}?${queryPart}`;
+    return { target: queryPart === '' ? path : `${path}?${queryPart}`, headers: signed };
+  };
+  const signQuery = async (request: S3Request, attempt: Attempt): Promise<SignedHead> => {
+    const { method, key, query = {}, body } = request;
+    const given = { ...request.headers, 'content-length': `${body?.size ?? 0}` };
+    const asked = { method, key, query, headers: given, lifetime: 60 };
+    const { url, headers } = await presign(asked, attempt.signal);
+    return {
+      target: url.slice(url.indexOf('/', url.indexOf('//') + 2)),
+      headers: { host: base.host, ...headers },
+    };
+  };
+
+  return async (request, attempt) => {
+    const { method, body, maxAnswer, quiet = timing.quiet } = request;
+    const { target, headers } = await (request.presigned ? signQuery : sign)(request, attempt);
     const answer = await pool.exchange(
-      { head: headText(method, target, signed), chunks: body?.chunks ?? [], noBody: method === 'HEAD' },
+      { head: headText(method, target, headers), chunks: body?.chunks ?? [], noBody: method === 'HEAD' },
       { quiet, attempt },
       maxAnswer,
     );
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw failureIn(answer, { isHead: method === 'HEAD', config });
   };
+}
+
+/** What is before the headers' end. */
+interface SignedHead {
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Names the requests like the SDK. */

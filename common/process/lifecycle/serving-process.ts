@@ -149,6 +149,7 @@ export class ServingProcess {
     const { services, running } = this.#deps;
     return {
       token: (order) => executeTokenOrder(services, order as TokenOrder),
+      deployment: async () => services.deployment.id,
       ...Object.assign({}, ...running.map((service) => service.commands)),
     };
   }

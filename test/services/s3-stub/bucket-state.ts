@@ -96,6 +96,18 @@ export class BucketState {
     for (const part of upload.parts.values()) drop(part.blob);
   }
 
+  /** Makes all that is stored so many milliseconds older. */
+  age(milliseconds: number): void {
+    const before = (time: Date) => new Date(time.getTime() - milliseconds);
+    for (const [key, object] of this.#objects)
+      this.#objects.set(key, { ...object, lastModified: before(object.lastModified) });
+    for (const [id, upload] of this.#uploads) {
+      for (const [number, part] of upload.parts)
+        upload.parts.set(number, { ...part, lastModified: before(part.lastModified) });
+      this.#uploads.set(id, { ...upload, initiated: before(upload.initiated) });
+    }
+  }
+
   /** In the order that S3 lists: "UTF-8 binary order". */
   objects(): StoredObject[] {
     return [...this.#objects.values()].sort((a, b) => compareUtf8(a.key, b.key));

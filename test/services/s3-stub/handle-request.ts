@@ -39,6 +39,8 @@ export interface HandlerContext {
   readonly faults: FaultRules;
   /** Lower-case names of headers that the server does not know. */
   readonly ignores: readonly string[];
+  /** Lower-case names of headers that it refuses. */
+  readonly refuses: readonly string[];
   /** All requests, oldest first. */
   readonly requests: LoggedRequest[];
 }
@@ -123,6 +125,8 @@ async function answerCall(
   const { operation, strike } = context;
   await strike('before-body');
   await verifySignature(req, context.credentials);
+  const refused = context.refuses.find((name) => req.headers[name] !== undefined);
+  if (refused !== undefined) throw s3Error('NotImplemented', `The stub has no header ${refused}`);
   for (const name of context.ignores) delete req.headers[name];
   if (call.bucket !== context.bucketName) throw s3Error('NoSuchBucket', 'The bucket does not exist');
   const inBody = bodyFault(context.struck, req.socket);

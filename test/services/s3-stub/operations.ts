@@ -41,6 +41,8 @@ export interface StubContext {
   readonly pageSize: number;
   /** Whether the ETags of parts, and of objects that were sent at once, are their MD5. */
   readonly md5Etags: boolean;
+  /** Numbers of parts that lists do not show yet. */
+  readonly unlisted: ReadonlySet<number>;
   /** Ascending as text. */
   newId(): string;
 }
@@ -106,11 +108,11 @@ export const operations = {
     method: 'GET',
     of: 'object',
     needs: ['uploadId'],
-    run(call, { bucket, pageSize }) {
+    run(call, { bucket, pageSize, unlisted }) {
       const { key, uploadId, parts, checksums } = uploadOf(call, bucket);
       const marker = Number(call.query.get('part-number-marker') ?? 0);
       const rest = [...parts.values()]
-        .filter(({ partNumber }) => partNumber > marker)
+        .filter(({ partNumber }) => partNumber > marker && !unlisted.has(partNumber))
         .sort((a, b) => a.partNumber - b.partNumber);
       const page = rest.slice(0, Math.min(pageSize, Number(call.query.get('max-parts') ?? pageSize)));
       const next = page.length < rest.length ? page.at(-1) : undefined;

@@ -19,6 +19,8 @@ export interface S3StubOptions {
   readonly md5Etags?: boolean;
   /** Lower-case names of headers that this server does not know. */
   readonly ignores?: readonly string[];
+  /** Lower-case names of headers that this server answers with 501. */
+  readonly refuses?: readonly string[];
   /** For rules with a probability. */
   readonly seed?: number;
 }
@@ -35,6 +37,10 @@ export interface S3Stub {
   /** Rules are tried in the order they were added, and all that match strike. */
   fault(rule: FaultRule): Fault;
   clearFaults(): void;
+  /** Lists show all parts but these, as a server does that lists them late. */
+  listWithout(partNumbers: readonly number[]): void;
+  /** Makes all that is stored so many milliseconds older. */
+  age(milliseconds: number): void;
   objects(): ObjectView[];
   openUploads(): UploadView[];
   /** All requests since the start, by operation. */
@@ -70,18 +76,26 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     secretAccessKey: 'stub-secret-access-key-0000000000000001',
     region: 'us-east-1',
   };
-  const { minPartBytes = 5 * 1024 ** 2, pageSize = 1000, md5Etags = false, ignores = [] } = options;
+  const {
+    minPartBytes = 5 * 1024 ** 2,
+    pageSize = 1000,
+    md5Etags = false,
+    ignores = [],
+    refuses = [],
+  } = options;
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
   const requests: LoggedRequest[] = [];
+  const unlisted = new Set<number>();
   let ids = 0;
   const context = {
-    stub: { bucket, minPartBytes, pageSize, md5Etags, newId: () => `${++ids}`.padStart(32, '0') },
+    stub: { bucket, minPartBytes, pageSize, md5Etags, unlisted, newId: () => `${++ids}`.padStart(32, '0') },
     bucketName: 'stub-bucket',
     credentials,
     openBlob: storageOf(options.storage),
     faults,
     ignores,
+    refuses,
     requests,
   };
   const underWay = new Set<Promise<void>>();
@@ -107,6 +121,11 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
     requests,
     fault: (rule) => faults.add(rule),
     clearFaults: () => faults.clear(),
+    listWithout(partNumbers) {
+      unlisted.clear();
+      for (const number of partNumbers) unlisted.add(number);
+    },
+    age: (milliseconds) => bucket.age(milliseconds),
     objects: () => bucket.objects().map(objectView),
     openUploads: () => bucket.uploads().map(uploadView),
     counts() {
