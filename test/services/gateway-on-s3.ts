@@ -70,8 +70,9 @@ export async function serveGatewayOn(
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
-  // with leases there are other gateways
-  const plans = plansOn(store, options.expireAfter, options.leases === undefined);
+  // others share leases or rows
+  const singleGateway = options.leases === undefined && options.rows === undefined;
+  const plans = plansOn(store, options.expireAfter, singleGateway);
   const use = storageUse({ cloudFiles, unfinished: [states, plans] });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({
