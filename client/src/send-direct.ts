@@ -184,7 +184,11 @@ async function sendPart(
   }
   const { ok, status, headers: answered } = answer;
   if (ok) return answered.get('etag')?.replaceAll('"', '') ?? null;
-  throw refused(status, /code"?[:>]"?(\w+)/i.exec(text)?.[1], Number(answered.get('retry-after')) * 1000 || undefined);
+  throw refused(
+    status,
+    /code"?[:>]"?(\w+)/i.exec(text)?.[1],
+    Number(answered.get('retry-after')) * 1000 || undefined,
+  );
 }
 
 /** The error for a part that the bucket does not take: the upload begins anew, or the part gets a new address. */
