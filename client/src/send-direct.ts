@@ -154,8 +154,9 @@ async function sendParts(upload: LargeUpload, plan: Plan, stored: Stored, lanes:
         }
       }
     };
-    const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    const ends = Array.from({ length: lanes }, lane);
+    await Promise.allSettled(ends);
+    await Promise.all(ends);
   }
 }
 
@@ -167,41 +168,43 @@ async function sendPart(
   onSent: (bytes: number) => void,
 ): Promise<string | null> {
   const { client, bytes, signal } = upload;
-  const target = url.startsWith('/') ? client.url + url : url;
   const body = await bytes.part(offset, size);
   const fetching = reporting(upload, onSent).fetch ?? fetch;
   let answer: Response;
   let text: string;
   try {
     const attempt = attemptWith(body, 2 * timeout, signal).attempt?.();
-    answer = await fetching(target, { method: 'PUT', headers, ...attempt });
+    answer = await fetching(url, { method: 'PUT', headers, ...attempt });
     text = await answer.text();
   } catch (cause) {
     signal?.throwIfAborted();
     // rejects if the file has changed on the disk
     await body.slice(0, 1).arrayBuffer();
-    throw unanswered(client.url, target, isAllowed, cause);
+    throw unanswered(client.url, url, isAllowed, cause);
   }
   const { ok, status, headers: answered } = answer;
   if (ok) return answered.get('etag')?.replaceAll('"', '') ?? null;
-  const [, reason] = /code"?[:>]"?(\w+)/i.exec(text) ?? [];
-  throw refused(status, reason, Number(answered.get('retry-after')) * 1000 || undefined);
+  throw refused(
+    status,
+    /code"?[:>]"?(\w+)/i.exec(text)?.[1],
+    Number(answered.get('retry-after')) * 1000 || undefined,
+  );
 }
 
 /** The error for a part that the bucket does not take: the upload begins anew, or the part gets a new address. */
 function refused(status: number, reason = `${status}`, retryAfter?: number): SluiceError {
   // 412: an earlier request has stored the object, perhaps without all of its bytes
   const code = /404|410|412/.test(`${status}`) ? 'not_found' : 'bucket_refused';
-  return new SluiceError({ code, status, message: `The bucket refused a part: ${reason}`, retryAfter });
+  return new SluiceError({ code, status, message: `The bucket refused it: ${reason}`, retryAfter });
 }
 
 /** The error for a part without an answer. A page is not told whether the bucket is down, or refuses the page's origin. */
-function unanswered(service: string, target: string, isAllowed: boolean, cause: unknown): SluiceError {
-  const { origin } = new URL(target);
+function unanswered(service: string, url: string, isAllowed: boolean, cause: unknown): SluiceError {
+  const { origin } = new URL(url);
   const page = typeof location === 'object' ? location.origin : origin;
-  const isBucket = !target.startsWith(`${service}/_f_/`) && cause instanceof TypeError;
+  const isBucket = !url.startsWith(`${service}/_f_/`) && cause instanceof TypeError;
   const isRefused = isBucket && page !== origin && !isAllowed;
-  const remedy = `: is it up, and do its CORS rules allow ${page}? \`npm run -s sluice -- bucket --fix --origin ${page}\` sets them`;
+  const remedy = `: is it up, with CORS for ${page}? \`npm run -s sluice -- bucket --fix --origin ${page}\` sets them`;
   return new SluiceError({
     code: isRefused ? 'bucket_cors' : isBucket ? 'bucket_unreachable' : 'no_answer',
     status: 0,

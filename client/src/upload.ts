@@ -106,8 +106,7 @@ export async function upload(
 async function isDirect(upload: LargeUpload): Promise<boolean> {
   const { client, bytes, direct, link, signal } = upload;
   const way = keepAddress(upload)?.split('/')[3];
-  if (direct && bytes.size === undefined)
-    throw new TypeError('The size of a stream is unknown: it is not sent directly');
+  if (direct && bytes.size === undefined) throw new TypeError('A stream is not sent directly');
   if (way && direct === undefined) return way === 'direct';
   if (way !== (direct ? 'direct' : 'resumable')) keepAddress(upload, null);
   if (direct !== undefined || bytes.size === undefined || (link && !link.direct)) return !!direct;

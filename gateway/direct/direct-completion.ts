@@ -183,7 +183,7 @@ export class DirectCompletion {
       const now = new Date();
       const { size } = plan;
       // no CRC-32 is known of bytes that did not pass
-      const file = { ...plan.file, size, crc32: 0, sha256, verified, createdAt: now, updatedAt: now };
+      const file = { size, crc32: 0, sha256, verified, createdAt: now, updatedAt: now, ...plan.file };
       await cloudFiles.insert(file, signal);
       stored = true;
       usage.add(ownerId, projectSlug, { files: 1, bytesStored: size });

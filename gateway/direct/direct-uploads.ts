@@ -133,9 +133,18 @@ export class DirectUploads {
       try {
         if (count > 1 || (count === 1 && !refusesOverwrite))
           uploadId = await direct.begin(file.objectKey, objectDescription(file), { checksums }, signal);
-        const whole = { ...(sha256 && { sha256 }), ...(crc32c && { crc32c }) };
-        const parts = { partBytes, uploadId, checksums, ...digests };
-        const plan = { file, size, ...parts, ...whole, ...sender, plannedAt: plannedAtOf(file.name) };
+        const plan: DirectPlan = {
+          file,
+          size,
+          partBytes,
+          uploadId,
+          checksums,
+          plannedAt: plannedAtOf(file.name),
+          ...digests,
+          ...(sha256 && { sha256 }),
+          ...(crc32c && { crc32c }),
+          ...sender,
+        };
         await plans.save(plan, signal);
         counted(size, true);
         return plan;
@@ -169,10 +178,10 @@ export class DirectUploads {
     const { direct } = this.#deps;
     const upload = uploadOf(plan);
     return Promise.all(
-      plannedParts(plan, first, last).map(async (part) => ({
-        ...part,
-        ...(await direct.putAddress(upload, part, addressLifetime)),
-      })),
+      plannedParts(plan, first, last).map(async (part) => {
+        const { url, headers } = await direct.putAddress(upload, part, addressLifetime);
+        return { url, headers, ...part };
+      }),
     );
   }
 

@@ -58,37 +58,46 @@ export const planSchema: Readonly<Record<keyof PlanRequest, Schema>> = {
   partCrc32c: ofEach(crc32c, 'CRC-32C of a part in base64'),
 };
 
+const text = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
+const whole = (least: number) => (value: unknown) =>
+  Number.isSafeInteger(value) && (value as number) >= least;
+function list(pattern: RegExp): (value: unknown) => boolean {
+  const isDigest = text(pattern);
+  return (value) => Array.isArray(value) && value.length <= mostParts && value.every(isDigest);
+}
+// halves of surrogate pairs can't be written as UTF-8
+const isName = (value: unknown) => typeof value === 'string' && value !== '' && value.isWellFormed();
+
+/** What each property should be; all but the first two may be left out. */
+const checks: readonly (readonly [
+  name: keyof PlanRequest,
+  isGood: (value: unknown) => boolean,
+  should: string,
+])[] = [
+  ['name', isName, 'the name of the file, in Unicode'],
+  ['size', whole(0), 'a whole number of bytes'],
+  ['contentType', text(/^[\x20-\x7e]{1,300}$/), 'a media type'],
+  ['sha256', text(sha256), '64 hexadecimal digits in lower case'],
+  ['crc32c', text(crc32c), 'four bytes in base64'],
+  ['partBytes', whole(1), 'a whole number of bytes from 1'],
+  ['partMd5', list(md5), `a list of at most ${mostParts} times 16 bytes in base64`],
+  ['partCrc32c', list(crc32c), `a list of at most ${mostParts} times four bytes in base64`],
+];
+
 /** Throws 400 unless it is a plan. */
 export function readPlanRequest(body: unknown): PlanRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalidBody('The body should be a JSON object with name and size');
   const sent = body as Record<string, unknown>;
   const problems: string[] = [];
-  const check = (name: string, isGood: (value: unknown) => boolean, should: string): void => {
-    if (!isGood(sent[name])) problems.push(`${name} should be ${should}`);
-  };
-  const given = (name: string, isGood: (value: unknown) => boolean, should: string): void => {
-    if (sent[name] !== undefined) check(name, isGood, should);
-  };
-  const text = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
-  const list = (pattern: RegExp) => (value: unknown) =>
-    Array.isArray(value) && value.length <= mostParts && value.every(text(pattern));
-  const whole = (least: number) => (value: unknown) =>
-    Number.isSafeInteger(value) && (value as number) >= least;
-  // halves of surrogate pairs can't be written as UTF-8
-  const isName = (value: unknown) => typeof value === 'string' && value !== '' && value.isWellFormed();
-  check('name', isName, 'the name of the file, in Unicode');
-  check('size', whole(0), 'a whole number of bytes');
-  given('contentType', text(/^[\x20-\x7e]{1,300}$/), 'a media type');
-  given('sha256', text(sha256), '64 hexadecimal digits in lower case');
-  given('crc32c', text(crc32c), 'four bytes in base64');
-  given('partBytes', whole(1), 'a whole number of bytes from 1');
-  given('partMd5', list(md5), `a list of at most ${mostParts} times 16 bytes in base64`);
-  given('partCrc32c', list(crc32c), `a list of at most ${mostParts} times four bytes in base64`);
+  for (const [name, isGood, should] of checks) {
+    const value = sent[name];
+    const mayBeAbsent = name !== 'name' && name !== 'size';
+    if (!(value === undefined && mayBeAbsent) && !isGood(value)) problems.push(`${name} should be ${should}`);
+  }
   // a misspelled digest would check nothing
-  for (const name of Object.keys(sent)
-    .filter((name) => !(name in planSchema))
-    .slice(0, 3))
+  const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(planSchema, name));
+  for (const name of unknown.slice(0, 3))
     problems.push(`${JSON.stringify(name.slice(0, 80))} is not a property of a plan`);
   if (problems.length > 0) throw invalidBody(problems);
   return sent as unknown as PlanRequest;

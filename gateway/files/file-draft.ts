@@ -31,9 +31,9 @@ export function draftFile(
     name,
     originalName,
     ownerId,
-    ...(owner === undefined ? {} : { owner }),
     projectSlug,
     objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
     contentType,
+    ...(owner === undefined ? {} : { owner }),
   };
 }

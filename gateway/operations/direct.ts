@@ -1,12 +1,13 @@
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import type { UploadedPart } from '#objects/direct-store.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import type { AddressedPart, DirectUploads, PlanReference } from '../direct/direct-uploads.ts';
+import type { AddressedPart, DirectUploads, PlanReference, PlanSender } from '../direct/direct-uploads.ts';
 import {
   maxCompletionBytes,
   maxPlanBytes,
@@ -49,16 +50,15 @@ export function planOperation({ access, direct }: DirectDeps): Handler {
       },
     );
     assertFits(grant, file, wanted.size, wanted.size);
-    const sender = {
-      ...(bound && { bound: true as const }),
+    const sender: PlanSender = {
+      ...(bound && { bound: true }),
       ...(link && { link: { id: link.id, times: link.times } }),
     };
     const plan = await direct.plan(file, wanted, sender, request.signal);
     const location = addressOf(plan) + (await access.addressQuery(grant, file.name));
     const parts = await direct.addresses(plan, 1, partsAtOnce);
-    const body = { ...planJson(direct, plan, location), ...addressesJson(parts) };
-    const answer = noStoreJson(body);
-    return { ...answer, status: 201, headers: { ...answer.headers, location } };
+    const { headers, body } = noStoreJson(planJson(direct, { plan, location, parts, stored: null }));
+    return { status: 201, headers: { location, ...headers }, body };
   };
 }
 
@@ -78,11 +78,7 @@ export function planStateOperation(deps: DirectDeps): Handler {
       range === null ? null : direct.addresses(plan, ...range),
       uploaded ? direct.uploaded(plan, request.signal) : null,
     ]);
-    return noStoreJson({
-      ...planJson(direct, plan, location),
-      ...(stored && { uploaded: stored }),
-      ...(parts && addressesJson(parts)),
-    });
+    return noStoreJson(planJson(direct, { plan, location, parts, stored }));
   };
 }
 
@@ -130,7 +126,20 @@ function uploadQuery({ query }: HttpRequest): string {
   return `?upload=${encodeURIComponent(value)}`;
 }
 
-function planJson(direct: DirectUploads, plan: DirectPlan, location: string) {
+function planJson(
+  direct: DirectUploads,
+  {
+    plan,
+    location,
+    parts,
+    stored,
+  }: {
+    readonly plan: DirectPlan;
+    readonly location: string;
+    readonly parts: readonly AddressedPart[] | null;
+    readonly stored: readonly UploadedPart[] | null;
+  },
+) {
   const { file, size, partBytes } = plan;
   return {
     id: file.name,
@@ -140,13 +149,10 @@ function planJson(direct: DirectUploads, plan: DirectPlan, location: string) {
     partBytes,
     partCount: partCount(plan),
     expiresAt: direct.expiryOf(plan).toISOString(),
-  };
-}
-
-function addressesJson(parts: readonly AddressedPart[]) {
-  return {
-    addressesExpireAt: new Date(Date.now() + addressLifetime * 1000).toISOString(),
-    parts: parts.map(({ number, offset, size, url, headers }) => ({
+    // JSON leaves out what is undefined
+    uploaded: stored ?? undefined,
+    addressesExpireAt: parts === null ? undefined : addressesExpireAt(),
+    parts: parts?.map(({ number, offset, size, url, headers }) => ({
       number,
       offset,
       size,
@@ -155,6 +161,10 @@ function addressesJson(parts: readonly AddressedPart[]) {
       headers,
     })),
   };
+}
+
+function addressesExpireAt(): string {
+  return new Date(Date.now() + addressLifetime * 1000).toISOString();
 }
 
 /** Throws 400 for a range of more parts than one answer has. */

@@ -225,7 +225,7 @@ t.test('what is refused for good', async (t) => {
   t.match(await rejectionOf(denied.send()), {
     code: 'bucket_refused',
     status: 403,
-    message: 'The bucket refused a part: AccessDenied',
+    message: 'The bucket refused it: AccessDenied',
   });
   t.equal(denied.count('complete'), 0);
   const full = await against(t, {

@@ -70,7 +70,9 @@ export async function serveGatewayOn(
   const maxUploadBytes = options.maxUploadBytes ?? 100_000_000;
   const { limits } = options;
   const states = new StateStore({ store, deploymentId: testDeployment });
-  const plans = plansOn(store, options.expireAfter);
+  // others share leases or rows
+  const singleGateway = options.leases === undefined && options.rows === undefined;
+  const plans = plansOn(store, options.expireAfter, singleGateway);
   const use = storageUse({ cloudFiles, unfinished: [states, plans] });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({

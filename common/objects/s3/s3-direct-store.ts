@@ -66,15 +66,14 @@ async function presignPut(
   const { upload, part, lifetime } = args;
   const { key, uploadId, description, checksums } = upload;
   assertObjectKey(key);
-  const headers: Record<string, string> = { 'content-length': `${part.size}` };
-  if (part.md5 !== undefined) headers['content-md5'] = part.md5;
-  if (checksums && part.crc32c !== undefined) headers['x-amz-checksum-crc32c'] = part.crc32c;
-  const query: Record<string, string> = {};
-  if (uploadId === null) Object.assign(headers, headersOf(description), { 'if-none-match': '*' });
-  else Object.assign(query, { partNumber: `${part.number}`, uploadId });
-  const { url, headers: signed } = await presign({ method: 'PUT', key, query, headers, lifetime }, signal);
-  // HTTP itself sends it, and a page may not set it
-  const { 'content-length': _, ...sent } = signed;
+  const sent = uploadId === null ? headersOf(description) : {};
+  if (uploadId === null) sent['if-none-match'] = '*';
+  if (part.md5 !== undefined) sent['content-md5'] = part.md5;
+  if (checksums && part.crc32c !== undefined) sent['x-amz-checksum-crc32c'] = part.crc32c;
+  const query: Record<string, string> = uploadId === null ? {} : { partNumber: `${part.number}`, uploadId };
+  // HTTP itself sends the length, and a page may not set it
+  const headers = { 'content-length': `${part.size}`, ...sent };
+  const { url } = await presign({ method: 'PUT', key, query, headers, lifetime }, signal);
   return { url, headers: sent };
 }
 

@@ -62,15 +62,15 @@ export function createS3Presigner(args: {
     const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
     const day = time.slice(0, 8);
     const scope = `${day}/${signingRegion}/s3/aws4_request`;
-    const signed: Record<string, string> = { ...headers, host: base.host };
+    const signed: Record<string, string> = { host: base.host, ...headers };
     const names = Object.keys(signed).sort();
     const signedQuery: Record<string, string> = {
-      ...query,
       'X-Amz-Algorithm': signatureAlgorithm,
       'X-Amz-Credential': `${accessKeyId}/${scope}`,
       'X-Amz-Date': time,
       'X-Amz-Expires': `${lifetime}`,
       'X-Amz-SignedHeaders': names.join(';'),
+      ...query,
     };
     if (sessionToken !== undefined) signedQuery['X-Amz-Security-Token'] = sessionToken;
     const sent = queryText(signedQuery);

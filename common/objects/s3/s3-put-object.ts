@@ -63,7 +63,7 @@ export async function putObject(
   const limits = { total: time, attempt: time, grace: context.timing.settle };
   await withoutChecksumsIfRefused(context, (checksums) =>
     retrying(context.timing, limits, signal, async (attempt) => {
-      const checked = checksums ? { ...headers, 'x-amz-checksum-crc32': checksumText(part.crc32) } : headers;
+      const checked = checksums ? { 'x-amz-checksum-crc32': checksumText(part.crc32), ...headers } : headers;
       const request = { key, query: {}, headers: checked, part };
       await countUnconfirmed(target, 'object', () => context.sendPart(request, attempt));
     }),

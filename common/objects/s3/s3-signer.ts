@@ -37,10 +37,12 @@ export function createS3Signer(
   ) => {
     const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
     const day = time.slice(0, 8);
+    // RFC 9110 section 7.2: Host should be the first
     const signed: Record<string, string> = {
-      ...headers,
+      host: headers.host as string,
       'x-amz-content-sha256': payload,
       'x-amz-date': time,
+      ...headers,
     };
     if (sessionToken !== undefined) signed['x-amz-security-token'] = sessionToken;
     const names = Object.keys(signed).sort();

@@ -1,7 +1,7 @@
 import type { HttpResponse } from './http-types.ts';
 
 /** A JSON answer that no cache may store. */
-export function noStoreJson(value: unknown): HttpResponse {
+export function noStoreJson(value: unknown): HttpResponse & { readonly body: string } {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
