@@ -9,7 +9,7 @@ import { UnknownOutcome } from './unknown-outcome.ts';
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
   if (thrown instanceof StoreUnavailable)
-    return unavailable('Files cannot be stored or read at the moment', thrown);
+    return unavailable(thrown.shown ?? 'Files cannot be stored or read at the moment', thrown);
   if (thrown instanceof UnknownOutcome) return outcomeUnknown(thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }

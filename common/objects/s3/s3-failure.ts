@@ -109,7 +109,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
   const problem = problemOf(cause) ?? (isDenied ? noRights : refusalOf(operation, cause));
   return problem === undefined && !isTransient(cause)
     ? new Error(message, { cause })
-    : new StoreUnavailable(message, { cause, problem });
+    : new StoreUnavailable(message, { cause, problem, shown: code === tooSkewed ? wrongClock : undefined });
 }
 
 /** Rejects with a storage error, or with the signal's reason. @param key empty for requests about the bucket */
@@ -140,6 +140,9 @@ function refusalOf(operation: string, cause: unknown): string | undefined {
   return `S3 ${verb} ${operation} (${status} ${code}): check the rights of the key, and what this server supports`;
 }
 
+const tooSkewed = 'RequestTimeTooSkewed';
+const wrongClock =
+  'The clock of this server is wrong, so that the object store refuses its requests (RequestTimeTooSkewed)';
 const noRights = 'S3 refuses this key access to the bucket: check its rights';
 const keyProblem = 'S3 refuses the access key: check S3_ACCESS_KEY_ID';
 const problems: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ import { type Attempt, untilAborted } from '#kernel/limits/deadline.ts';
 import { traceHeaders } from '#kernel/telemetry/active-span.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import { queryText, type S3Address } from './s3-address.ts';
+import { followClock } from './s3-clock.ts';
 import { credentialsOf } from './s3-credentials.ts';
 import { isStatus, S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
@@ -69,6 +70,7 @@ export function createS3Sender(args: {
   const signer = createS3Signer(address.signingRegion);
   const presign = createS3Presigner({ client, address, timing });
   const credentialsNow = credentialsOf(config);
+  const compareClocks = followClock(config);
 
   const sign = async (request: S3Request, attempt: Attempt): Promise<SignedHead> => {
     const { method, key, query = {}, body } = request;
@@ -105,7 +107,10 @@ export function createS3Sender(args: {
       { quiet, attempt },
       maxAnswer,
     );
-    if (answer.status >= 200 && answer.status < 300) return answer;
+    if (answer.status >= 200 && answer.status < 300) {
+      compareClocks(answer);
+      return answer;
+    }
     throw failureIn(answer, { isHead: method === 'HEAD', config });
   };
 }
