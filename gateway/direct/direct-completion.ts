@@ -150,7 +150,7 @@ export class DirectCompletion {
     const digest = await digests.of(bytes);
     if (digest === undefined && verify) for await (const _ of bytes);
     const sha256 = digest ?? read.sha256;
-    const wrong = read.hasRead ? read.wrong(sha256) : wrongAtStore(plan, found.object);
+    const wrong = [...new Set([...wrongAtStore(plan, found.object), ...read.wrong(sha256)])];
     if (wrong.length > 0) {
       await this.#refuse(plan, storeDeadline());
       throw checksumMismatch(wrong);
@@ -225,8 +225,9 @@ class ReadDigests {
     return this.#digest;
   }
 
-  /** Names of the planned digests that do not match. */
+  /** Names of the planned digests that do not match; none if nothing was read. */
   wrong(sha256: string | undefined): string[] {
+    if (!this.hasRead) return [];
     const { sha256: planned, crc32c: sum } = this.#plan;
     return [
       ...(planned !== undefined && planned !== sha256 ? ['sha256'] : []),
@@ -235,16 +236,22 @@ class ReadDigests {
   }
 }
 
+/** Checksums that stores have of whole objects. */
+const storeSums = ['crc32c', 'crc64nvme'] as const;
+
 /** Names of the planned digests that the store says otherwise. */
-function wrongAtStore({ crc32c: planned }: DirectPlan, { crc32c: stored }: InspectedObject): string[] {
-  return planned !== undefined && stored !== undefined && planned !== stored ? ['crc32c'] : [];
+function wrongAtStore(plan: DirectPlan, object: InspectedObject): string[] {
+  return storeSums.filter(
+    (name) => plan[name] !== undefined && object[name] !== undefined && plan[name] !== object[name],
+  );
 }
 
 /** What is proven of an object without reading it. */
 function proofOf(plan: DirectPlan, { object, parts }: Found, { checksMd5 }: DirectAbilities): Verified {
-  const { crc32c: planned, checksums, partMd5, uploadId } = plan;
+  const { checksums, partMd5, uploadId } = plan;
   // a wrong one was refused before this
-  if (checksums || (planned !== undefined && object.crc32c !== undefined)) return 'checksum';
+  const compared = storeSums.some((name) => plan[name] !== undefined && object[name] !== undefined);
+  if (checksums || compared) return 'checksum';
   if (partMd5 === undefined || plan.size === 0) return 'size';
   const listed = uploadId === null ? [{ number: 1, ...object }] : (parts ?? []);
   const etags = new Map(listed.map(({ number, etag }) => [number, etag.toLowerCase()]));

@@ -119,7 +119,7 @@ export class DirectUploads {
     signal: AbortSignal,
   ): Promise<DirectPlan> {
     const { direct, plans, quota, maxDirectBytes } = this.#deps;
-    const { size, sha256, crc32c } = request;
+    const { size, sha256, crc32c, crc64nvme } = request;
     if (size > maxDirectBytes) throw payloadTooLarge(maxDirectBytes, 'File');
     const partBytes = partBytesFor(direct, request);
     const count = partCount({ size, partBytes });
@@ -143,6 +143,7 @@ export class DirectUploads {
           ...digests,
           ...(sha256 && { sha256 }),
           ...(crc32c && { crc32c }),
+          ...(crc64nvme && { crc64nvme }),
           ...sender,
         };
         await plans.save(plan, signal);

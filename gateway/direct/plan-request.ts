@@ -12,6 +12,8 @@ export interface PlanRequest {
   readonly sha256?: string;
   /** Four bytes in base64. */
   readonly crc32c?: string;
+  /** Eight bytes in base64, which only the store's own can be compared with. */
+  readonly crc64nvme?: string;
   /** The size of parts that the client would like. */
   readonly partBytes?: number;
   /** Of each part, in base64. */
@@ -26,6 +28,7 @@ export const maxPlanBytes = 1024 * 1024;
 const sha256 = /^[0-9a-f]{64}$/;
 const md5 = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 const crc32c = /^[A-Za-z0-9+/]{5}[AQgw]==$/;
+const crc64nvme = /^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$/;
 
 const base64 = (pattern: RegExp, description: string): Schema => ({
   type: 'string',
@@ -49,6 +52,10 @@ export const planSchema: Readonly<Record<keyof PlanRequest, Schema>> = {
   contentType: { type: 'string', description: 'Its media type; absent: by the name' },
   sha256: { type: 'string', pattern: sha256.source, description: 'SHA-256 in lower-case hexadecimal digits' },
   crc32c: base64(crc32c, 'CRC-32C of the file: four bytes in base64'),
+  crc64nvme: base64(
+    crc64nvme,
+    'CRC-64/NVME of the file, eight bytes in base64: compared if the store has it',
+  ),
   partBytes: {
     type: 'integer',
     minimum: 1,
@@ -79,6 +86,7 @@ const checks: readonly (readonly [
   ['contentType', text(/^[\x20-\x7e]{1,300}$/), 'a media type'],
   ['sha256', text(sha256), '64 hexadecimal digits in lower case'],
   ['crc32c', text(crc32c), 'four bytes in base64'],
+  ['crc64nvme', text(crc64nvme), 'eight bytes in base64'],
   ['partBytes', whole(1), 'a whole number of bytes from 1'],
   ['partMd5', list(md5), `a list of at most ${mostParts} times 16 bytes in base64`],
   ['partCrc32c', list(crc32c), `a list of at most ${mostParts} times four bytes in base64`],

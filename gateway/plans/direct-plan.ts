@@ -14,9 +14,10 @@ export interface DirectPlan {
   readonly uploadId: string | null;
   /** The store was seen to check the CRC-32C of parts, and all have one. */
   readonly checksums: boolean;
-  /** Digests of the file as the client said them: hexadecimal, and four bytes in base64. */
+  /** Digests of the file as the client said them: hexadecimal, and four and eight bytes in base64. */
   readonly sha256?: string;
   readonly crc32c?: string;
+  readonly crc64nvme?: string;
   /** Digests of each part, in base64. */
   readonly partMd5?: readonly string[];
   readonly partCrc32c?: readonly string[];

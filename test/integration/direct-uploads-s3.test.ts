@@ -417,6 +417,34 @@ t.test('a store that is away', async (t) => {
   t.equal(rows.size, 1, 'and the upload without a plan is aborted');
 });
 
+t.test('a CRC of the whole file that the store has', async (t) => {
+  const crc64nvme = 'AAAAAAAAAAQ=';
+  const { store } = await openStubStore(t, { partBytes, deploymentId: testDeployment });
+  const direct = store.direct as NonNullable<ObjectStore['direct']>;
+  const withSums: ObjectStore = {
+    ...store,
+    direct: {
+      ...direct,
+      async inspect(...args) {
+        const object = await direct.inspect(...args);
+        return object && { ...object, crc64nvme };
+      },
+    },
+  };
+  const { baseUrl, rows } = await serveGatewayOn(t, withSums);
+  const client = new DirectClient(baseUrl);
+  for (const [sum, query, answer] of [
+    [crc64nvme, '', { status: 200, body: { verified: 'checksum' } }],
+    ['AAAAAAAAAAA=', '', { status: 400, body: { code: 'checksum_mismatch', message: /crc64nvme/ } }],
+    ['AAAAAAAAAAA=', '?verify=bytes', { status: 400, body: { code: 'checksum_mismatch' } }],
+  ] as const) {
+    const planned = await client.plan({ size: small.length, crc64nvme: sum });
+    await client.send(planned, small);
+    t.match(await client.ask('POST', `${planned.location}/complete${query}`), answer);
+  }
+  t.equal(rows.size, 1);
+});
+
 t.test('a clock that is off', async (t) => {
   const { client, stub, log } = await setUp(t);
   const skewed = { kind: 'error', status: 403, code: 'RequestTimeTooSkewed' } as const;
