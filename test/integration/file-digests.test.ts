@@ -96,15 +96,15 @@ t.test('without DIGEST a file has none', async (t) => {
   await download.arrayBuffer();
 });
 
-t.test('a row that an earlier version left in the write-ahead log has no owner, and no digest', (t) => {
-  const values = fileColumns.slice(0, -2).map((column) => (column === 'size' ? 5 : column));
-  for (const known of [values, [...values, 'the digest']]) {
+t.test('a row that an earlier version left in the write-ahead log has no proof, owner or digest', (t) => {
+  const values = fileColumns.slice(0, -3).map((column) => (column === 'size' ? 5 : column));
+  for (const known of [values, [...values, 'the digest'], [...values, 'the digest', 'the owner']]) {
     const row = fileRowOfLine(rowLine(known));
     t.equal(row.name, 'name');
     const lacking = fileColumns.slice(known.length).map(() => '');
     t.strictSame(JSON.parse(Buffer.from(row.line).toString()), [...known, ...lacking]);
   }
   t.throws(() => fileRowOfLine(rowLine(values.slice(1))));
-  t.throws(() => fileRowOfLine(rowLine([...values, '', '', ''])));
+  t.throws(() => fileRowOfLine(rowLine([...values, '', '', '', ''])));
   t.end();
 });

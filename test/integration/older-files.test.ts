@@ -24,12 +24,15 @@ const never = new AbortController().signal;
 const database = 'older';
 const ownerId = 'account';
 
-/** Inserts as the version before does: it names its columns, and has none for owners and rules. */
+/** Columns that later versions added. */
+const later: readonly unknown[] = ['owner', 'verified'];
+
+/** Inserts as the version before does: it names its columns, and has none for owners, rules and proofs. */
 function versionBefore(db: Database) {
   const insert = async (table: string, columns: readonly string[], line: Uint8Array): Promise<void> => {
     const values = JSON.parse(Buffer.from(line).toString()) as unknown[];
-    const kept = columns.filter((column) => column !== 'owner');
-    const lines = Buffer.from(`${JSON.stringify(values.filter((_, at) => columns[at] !== 'owner'))}\n`);
+    const kept = columns.filter((column) => !later.includes(column));
+    const lines = Buffer.from(`${JSON.stringify(values.filter((_, at) => !later.includes(columns[at])))}\n`);
     await db.insert({ table: `${database}.${table}`, columns: kept, lines });
   };
   return {
