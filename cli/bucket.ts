@@ -73,7 +73,7 @@ try {
   if (s3 === undefined)
     throw new CommandError('S3_BUCKET is not set: files are stored in DATA_DIR, not in a bucket');
   const { check, fix, origins } = readOrder(config);
-  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel, {
+  const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel, {
     secrets: secretsOf(config),
   });
   const deploymentId = await deploymentOf(config, log);
