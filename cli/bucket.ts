@@ -6,6 +6,7 @@ import { objectMetadata } from '#gateway/files/object-metadata.ts';
 import { type Config, readConfig } from '#kernel/config/read-config.ts';
 import { secretsOf } from '#kernel/config/secrets-of.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { createLog, type Log } from '#kernel/log/log.ts';
 import { commandLine, failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { sendCommand } from '#process/lifecycle/control-socket.ts';
@@ -92,5 +93,7 @@ try {
   process.stdout.write(`${bucketText(report, { fix, fixCommand })}\n`);
   if ((check || fix) && !isFit(report)) process.exitCode = 1;
 } catch (error) {
-  failStart(stopped.signal.aborted ? stopped.signal.reason : error);
+  const { problem } = error instanceof StoreUnavailable ? error : {};
+  const explained = problem === undefined ? error : new CommandError(problem, { cause: error });
+  failStart(stopped.signal.aborted ? stopped.signal.reason : explained);
 }
