@@ -1,8 +1,9 @@
-import type { BoundSender, FileCondition } from '#catalogue/file-rules/file-rules.ts';
+import { type BoundSender, conditionFor, type FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { meets } from '#catalogue/file-rules/file-test.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import { typeProblem } from '#catalogue/file-rules/upload-limits.ts';
 import { notAllowed, payloadTooLarge } from '#kernel/errors/catalogue.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 
@@ -55,4 +56,11 @@ export function assertMayStore(
 /** The largest file that the sender may upload. */
 export function maxBytesFor(bound: BoundSender | undefined, most: number): number {
   return Math.min(bound?.rules.maxBytes ?? most, most);
+}
+
+/** Whether a sender may ask what became of an upload: the file is its own, or one that it may read. */
+export function mayAskFor(bound: BoundSender, file: CloudFile): boolean {
+  if (bound.user !== null && file.owner === bound.user) return true;
+  const condition = conditionFor(bound, 'read');
+  return condition !== null && meets(condition, file) === true;
 }

@@ -6,6 +6,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { findOwnFile } from '../catalogue/own-file.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { Quota } from './storage-quota.ts';
 
@@ -132,16 +133,10 @@ export class UsedFiles {
   /** Deletes objects, then rows, like DELETE. Files without a row are deleted already. */
   async #deleteSome(some: readonly PlacedFile[], signal: AbortSignal): Promise<readonly PlacedFile[]> {
     const { cloudFiles, store, quota, plans } = this.#parts;
-    const find = async ({ place, name }: PlacedFile): Promise<CloudFile | null> => {
-      const file = await cloudFiles.findByName(name, signal);
-      return file?.ownerId === place.ownerId && file.projectSlug === place.slug ? file : null;
-    };
-    const files = await Promise.all(some.map(find));
+    const named = some.map(({ place, name }) => ({ ownerId: place.ownerId, projectSlug: place.slug, name }));
+    const files = await Promise.all(named.map((one) => findOwnFile(cloudFiles, one, signal)));
     const keys = files.flatMap((file) => file?.objectKey ?? []);
-    await plans.closeFor(
-      some.map(({ place: { ownerId, slug }, name }) => ({ ownerId, projectSlug: slug, name })),
-      signal,
-    );
+    await plans.closeFor(named, signal);
     const left = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
     const isLeft = (file: CloudFile | null): boolean => file !== null && left.has(file.objectKey);
     const gone = files.filter((file): file is CloudFile => file !== null && !isLeft(file));

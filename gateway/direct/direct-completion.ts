@@ -11,6 +11,7 @@ import type {
   UploadedPart,
 } from '#objects/direct-store.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
+import { plainEtag } from '#objects/plain-etag.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
@@ -285,7 +286,7 @@ function problemsOf(
     if (part === undefined) problems.push(`Part ${number} has not arrived`);
     else if (part.size !== size) problems.push(`Part ${number} has ${part.size} bytes, and not ${size}`);
     else if (known !== null && said === undefined) problems.push(`Part ${number} is not in the list`);
-    else if (said !== undefined && bareEtag(said.etag) !== part.etag)
+    else if (said !== undefined && plainEtag(said.etag) !== part.etag)
       problems.push(`Part ${number} was sent again: its etag is ${part.etag}`);
     else if (etagIsMd5 && md5 !== undefined && part.etag.toLowerCase() !== hexOf(md5))
       problems.push(`Part ${number} has other bytes than its MD5 says`);
@@ -293,10 +294,6 @@ function problemsOf(
       problems.push(`Part ${number} has another crc32c than planned`);
   }
   return problems.slice(0, mostProblems);
-}
-
-function bareEtag(etag: string): string {
-  return etag.replace(/^(?:W\/)?"(.*)"$/, '$1');
 }
 
 function hexOf(md5: string): string {

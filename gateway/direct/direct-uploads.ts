@@ -1,6 +1,5 @@
 import type { FileSenders } from '#auth/file-senders.ts';
-import { type BoundSender, conditionFor } from '#catalogue/file-rules/file-rules.ts';
-import { meets } from '#catalogue/file-rules/file-test.ts';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import {
   invalidBody,
@@ -15,9 +14,9 @@ import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { DirectUploadStore, SignedPut, UploadedPart } from '#objects/direct-store.ts';
-import { assertMayUpload } from '../access/bound-files.ts';
-import type { Quota } from '../access/storage-quota.ts';
+import { assertMayUpload, mayAskFor } from '../access/bound-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { findOwnFile } from '../catalogue/own-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import type { UploadLinks } from '../links/upload-links.ts';
@@ -39,7 +38,6 @@ import { UploadTurns } from './upload-turns.ts';
 
 export interface DirectUploadsDeps extends CompleteDeps {
   readonly boundAs: FileSenders['boundAs'];
-  readonly quota: Quota;
   readonly uploadLinks: Pick<UploadLinks, 'giveBack'>;
   readonly deploymentId: string;
   readonly maxDirectBytes: number;
@@ -164,7 +162,7 @@ export class DirectUploads {
   async find(upload: PlanReference, signal: AbortSignal): Promise<Planned> {
     const plan = await this.#load(upload, signal);
     // a plan stays for a moment after its file was made, and its bytes count twice if the gateway was killed then
-    const file = await this.#stored(upload, signal);
+    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
     if (file !== null) {
       if (plan !== null) this.#deps.plans.end(plan, this.#deps.keepsParts);
       return { plan: null, file };
@@ -236,11 +234,8 @@ export class DirectUploads {
     requiredFor(bound, 'upload');
     const plan = await this.#load(upload, signal);
     if (plan?.bound === true && (plan.file.owner ?? null) === bound.user) return;
-    const file = await this.#stored(upload, signal);
-    if (file === null) throw noUpload();
-    const condition = conditionFor(bound, 'read');
-    const isOwn = bound.user !== null && file.owner === bound.user;
-    if (!isOwn && (condition === null || meets(condition, file) !== true)) throw noUpload();
+    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
+    if (file === null || !mayAskFor(bound, file)) throw noUpload();
   }
 
   /** The plan of a part that comes by an address of this gateway. Throws 404 when it has ended. */
@@ -288,14 +283,6 @@ export class DirectUploads {
     if (!isStoredName(upload.name) || !isPlanned(upload.name)) throw noUpload();
     const { plans } = this.#deps;
     return plans.load(plans.addressOf(upload), signal);
-  }
-
-  async #stored(
-    { ownerId, projectSlug, name }: PlanReference,
-    signal: AbortSignal,
-  ): Promise<CloudFile | null> {
-    const file = await this.#deps.cloudFiles.findByName(name, signal);
-    return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
   }
 
   #exclusive<Result>({ name }: PlanReference, work: () => Promise<Result>): Promise<Result> {

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import { notFound, uploadConflict } from '#kernel/errors/catalogue.ts';
 import type {
   DirectAbilities,
@@ -25,9 +26,6 @@ interface OwnDirectStoreDeps {
   readonly filesUrl: (projectSlug: string) => string;
 }
 
-/** The same limits as S3's, so that clients see no difference. Bytes. */
-const mebibyte = 1024 * 1024;
-const limits = { smallestPart: 5 * mebibyte, largestPart: 5 * 1024 * mebibyte, mostParts: 10_000 };
 const abilities: DirectAbilities = {
   // parts are objects of their own until the upload is complete
   refusesOverwrite: false,
@@ -42,9 +40,9 @@ const keysAtOnce = 1000;
  * own until the file is made of them.
  */
 export class OwnDirectStore implements DirectUploadStore {
-  readonly smallestPart = limits.smallestPart;
-  readonly largestPart = limits.largestPart;
-  readonly mostParts = limits.mostParts;
+  readonly smallestPart = directPartLimits.smallestPart;
+  readonly largestPart = directPartLimits.largestPart;
+  readonly mostParts = directPartLimits.mostParts;
   readonly #deps: OwnDirectStoreDeps;
 
   constructor(deps: OwnDirectStoreDeps) {

@@ -1,3 +1,4 @@
+import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import type { Schema } from '#kernel/json/schema.ts';
 import { maxOriginalCharacters } from '../files/file-name.ts';
@@ -21,7 +22,7 @@ export interface PlanRequest {
   readonly partCrc32c?: readonly string[];
 }
 
-export const mostParts = 10_000;
+export const { mostParts } = directPartLimits;
 /** Two digests for each part, and a name. */
 export const maxPlanBytes = 1024 * 1024;
 

@@ -1,5 +1,4 @@
-import { type BoundSender, conditionFor } from '#catalogue/file-rules/file-rules.ts';
-import { meets } from '#catalogue/file-rules/file-test.ts';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import {
   finalUpload,
@@ -14,7 +13,9 @@ import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
+import { mayAskFor } from '../access/bound-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { findOwnFile } from '../catalogue/own-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import { bodyOfParts } from './body-of-parts.ts';
 import type { Chunk } from './chunk-receiver.ts';
@@ -116,7 +117,7 @@ export class ResumableUploads {
     sent: Pick<UploadProperties, 'metadata' | 'reprDigest'>,
     signal: AbortSignal,
   ): Promise<Progress> {
-    const file = await this.#stored(draft, signal);
+    const file = await findOwnFile(this.#deps.cloudFiles, draft, signal);
     if (file !== null) return { file };
     const parts: UploadState[] = [];
     for (const name of names) parts.push(await this.#part({ ...draft, name }, draft.name, signal));
@@ -145,11 +146,8 @@ export class ResumableUploads {
     requiredFor(bound, 'upload');
     const state = await this.#deps.states.load(this.#addressOf(upload), signal);
     if (state?.bound === true && (state.file.owner ?? null) === bound.user) return;
-    const file = state === null ? await this.#stored(upload, signal) : null;
-    if (file === null) throw noUpload();
-    const condition = conditionFor(bound, 'read');
-    const isOwn = bound.user !== null && file.owner === bound.user;
-    if (!isOwn && (condition === null || meets(condition, file) !== true)) throw noUpload();
+    const file = state === null ? await findOwnFile(this.#deps.cloudFiles, upload, signal) : null;
+    if (file === null || !mayAskFor(bound, file)) throw noUpload();
   }
 
   /** Receives more bytes. Throws 409 unless they begin at the offset of the upload. */
@@ -195,7 +193,7 @@ export class ResumableUploads {
 
   /** The file of a complete upload. Throws 404 while it is incomplete. */
   async fileOf(upload: UploadReference, signal: AbortSignal): Promise<CloudFile> {
-    const file = await this.#stored(upload, signal);
+    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
     if (file !== null) return file;
     const state = await this.#load(upload, signal);
     if (state === null) throw noUpload();
@@ -207,7 +205,7 @@ export class ResumableUploads {
   drop(upload: UploadReference, signal: AbortSignal): Promise<void> {
     return this.#exclusive(upload, async () => {
       const state = await this.#deps.states.load(this.#addressOf(upload), signal);
-      if (state === null && (await this.#stored(upload, signal)) !== null)
+      if (state === null && (await findOwnFile(this.#deps.cloudFiles, upload, signal)) !== null)
         throw uploadConflict('The upload is complete: it is a file now');
       if (state === null) throw noUpload();
       await this.#ends.drop(state, AbortSignal.timeout(finishTimeout));
@@ -299,7 +297,7 @@ export class ResumableUploads {
     const state = await this.#load(upload, signal, known);
     if (state !== null)
       return lease !== null && isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
-    const file = await this.#stored(upload, signal);
+    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
     if (file === null) throw noUpload();
     return { file };
   }
@@ -313,14 +311,6 @@ export class ResumableUploads {
     const state = known ?? (await this.#deps.states.load(this.#addressOf(upload), signal));
     if (state !== null && this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
-  }
-
-  async #stored(
-    { ownerId, projectSlug, name }: UploadReference,
-    signal: AbortSignal,
-  ): Promise<CloudFile | null> {
-    const file = await this.#deps.cloudFiles.findByName(name, signal);
-    return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
   }
 
   #receive(state: UploadState, lease: UploadLease, chunk: Chunk): Promise<Progress> {

@@ -3,6 +3,12 @@ const mebibyte = 1024 ** 2;
 const maxParts = 10_000;
 /** The same page: "Part size: 5 MiB to 5 GiB. There is no minimum size limit on the last part." */
 export const smallestPart = 5 * mebibyte;
+/** Of parts that clients send by themselves: the same for every store. */
+export const directPartLimits = {
+  smallestPart,
+  largestPart: 5 * 1024 * mebibyte,
+  mostParts: maxParts,
+} as const;
 /** Parts of the base size at the beginning of an upload of unknown length. */
 const smallParts = 5_000;
 /** Fewer than S3 allows, so that an exact fit never needs one more part. */

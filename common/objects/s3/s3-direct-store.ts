@@ -1,4 +1,4 @@
-import { smallestPart } from '#kernel/config/s3-part-sizes.ts';
+import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import type {
   DirectStore,
   DirectUpload,
@@ -17,17 +17,13 @@ import { withStorageErrors } from './s3-failure.ts';
 import { inspectObject } from './s3-inspect.ts';
 import { storedHeaders, storedMetadata } from './s3-metadata.ts';
 
-const gibibyte = 1024 ** 3;
 const never = new AbortController().signal;
 
 /** Presigned requests of a bucket, and the multipart uploads that clients fill with them. */
 export function createS3DirectStore(context: S3Context): DirectStore {
   const probe = new DirectProbe(context);
   return {
-    smallestPart,
-    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
-    largestPart: 5 * gibibyte,
-    mostParts: 10_000,
+    ...directPartLimits,
     abilities: (signal) => probe.abilities(signal),
     async begin(key, description, { checksums }, signal) {
       assertObjectKey(key);

@@ -1,12 +1,12 @@
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import type { DirectStore, DirectUpload, UploadedPart } from '../direct-store.ts';
 import { assertObjectKey } from '../object-key.ts';
+import { plainEtag } from '../plain-etag.ts';
 import { beginRequest, uploadIdIn } from './s3-begin.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';
 import { type S3Context, trySend } from './s3-context.ts';
 import { isRefusal, withStorageErrors } from './s3-failure.ts';
-import { plainEtag } from './s3-inspect.ts';
 import { isListed, listParts, type UploadName } from './s3-list-parts.ts';
 import { retrying } from './s3-retry.ts';
 

@@ -1,4 +1,5 @@
 import type { InspectedObject } from '../direct-store.ts';
+import { plainEtag } from '../plain-etag.ts';
 import { type S3Context, trySendOrNull } from './s3-context.ts';
 import { failureOf, withStorageErrors } from './s3-failure.ts';
 import { headRequest, sizeIn } from './s3-requests.ts';
@@ -38,9 +39,4 @@ export function inspectObject(
       crc64nvme: checksum('crc64nvme', eightBytes),
     };
   });
-}
-
-/** An ETag without its quotes. */
-export function plainEtag(etag: string): string {
-  return etag.replace(/^(?:W\/)?"(.*)"$/, '$1');
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { DirectAbilities } from '../direct-store.ts';
+import { plainEtag } from '../plain-etag.ts';
 import { beginRequest, ofWholeCrc32c, uploadIdIn } from './s3-begin.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import { completeRequest, sendCompletion } from './s3-complete.ts';
 import { type S3Context, trySend, trySendOrNull } from './s3-context.ts';
 import { failureOf } from './s3-failure.ts';
-import { plainEtag } from './s3-inspect.ts';
 import { listParts, type UploadName } from './s3-list-parts.ts';
 import { headRequest } from './s3-requests.ts';
 import { retrying } from './s3-retry.ts';

@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { unobserved } from '#kernel/telemetry/observe-call.ts';
-import { type S3Place, s3Address } from '../s3-address.ts';
+import { publicPlace, type S3Place, s3Address } from '../s3-address.ts';
 import { connectS3 } from '../s3-client.ts';
 import { type S3StoreOptions, s3Timing } from '../s3-options.ts';
 import { createS3Presigner, type Presign } from '../s3-presigner.ts';
@@ -55,7 +55,7 @@ export function openBucketRequests(
   const { client, agent } = connectS3({ ...options, maxSockets: 1, timing, observe: unobserved });
   const { config } = client;
   const inside = s3Address(config, options);
-  const outside = s3Address(config, { ...options, endpoint: options.publicEndpoint ?? options.endpoint });
+  const outside = s3Address(config, publicPlace(options));
   const past = { config: { ...config, systemClockOffset: -hour } };
   return {
     presign: createS3Presigner({ client, address: outside, timing }),

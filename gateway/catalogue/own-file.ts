@@ -1,0 +1,12 @@
+import type { CloudFile } from './cloud-file.ts';
+import type { CloudFiles } from './cloud-files.ts';
+
+/** A file by its name; null: there is none, or it is in another project. */
+export async function findOwnFile(
+  cloudFiles: Pick<CloudFiles, 'findByName'>,
+  { ownerId, projectSlug, name }: Pick<CloudFile, 'ownerId' | 'projectSlug' | 'name'>,
+  signal: AbortSignal,
+): Promise<CloudFile | null> {
+  const file = await cloudFiles.findByName(name, signal);
+  return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
+}
