@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import type { CloudFile } from '#client/files.ts';
 import { cuttingProxy, sha256, sluiceWithDigests, someBytes } from '../services/client-files.ts';
+import { throttle } from '../services/console-browser.ts';
 import { launchChromium } from '../services/launch-chromium.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
@@ -97,7 +98,11 @@ t.test('a file goes on after a reload of the page, and after cuts', { timeout: 1
     t.strictSame(await page.evaluate((stored) => window.read(stored), file), [bytes.length, true]);
 
     await page.evaluate('window.steps = []');
+    // Chromium tells of progress each 50 ms
+    const network = await throttle(page);
+    await network.slowDown(100_000_000);
     const whole = await send(page, 64 * mebibyte);
+    await network.detach();
     t.equal(whole.sha256, file.sha256);
     const steps = await stepsOf(page);
     t.equal(steps[0], 0);
