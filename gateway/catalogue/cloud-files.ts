@@ -18,8 +18,11 @@ export interface CloudFiles {
    * given up.
    */
   announce(): () => void;
-  /** Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it. */
-  insert(file: CloudFile, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it.
+   * @param isCopy of a file elsewhere: webhooks are not called
+   */
+  insert(file: CloudFile, signal: AbortSignal, isCopy?: boolean): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** Files whose names begin with one of the prefixes. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
