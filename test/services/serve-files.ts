@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Projects } from '#catalogue/projects.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
+import type { Database } from '#engine/database.ts';
 import { noQuota, StorageQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
-import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type CloudFiles, createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { LoggedFiles } from '#gateway/catalogue/logged-files.ts';
 import { type FileDigests, noDigests } from '#gateway/digest/file-digests.ts';
 import { SmallFiles } from '#gateway/download/small-files.ts';
@@ -30,6 +31,11 @@ export async function serveFiles(
     digests?: FileDigests;
     maxUploadBytes?: number;
     corsOrigins?: readonly string[];
+    /** Wraps the rows of files. */
+    overFiles?: (
+      files: CloudFiles,
+      parts: { readonly db: Database; readonly database: string; readonly projects: Projects },
+    ) => CloudFiles;
   } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
@@ -40,7 +46,9 @@ export async function serveFiles(
   const directory = join(folder, 'file-log');
   const { flushAfter = 3_600_000 } = options;
   const smallFiles = new SmallFiles({ bytes: 1_000_000, singleWriter: true });
-  const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
+  const projects = new Projects({ db, database });
+  const logged = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
+  const cloudFiles = options.overFiles?.(logged, { db, database, projects }) ?? logged;
   const quota =
     options.quotaFiles === undefined
       ? noQuota
@@ -48,7 +56,7 @@ export async function serveFiles(
           limits: { files: options.quotaFiles, bytes: 0 },
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
-  t.teardown(() => cloudFiles.close());
+  t.teardown(() => logged.close());
   const { digests = noDigests, maxUploadBytes = 1_000_000, corsOrigins = ['*'] } = options;
   const { baseUrl } = await serveRoutes(
     t,
@@ -58,7 +66,7 @@ export async function serveFiles(
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
         return { userId, tokenId: 't' };
       },
-      projects: new Projects({ db, database }),
+      projects,
       cloudFiles,
       store,
       quota,
@@ -77,5 +85,5 @@ export async function serveFiles(
     body.set('file', new Blob([content], { type }), name);
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
-  return { baseUrl, db, database, store, table, cloudFiles, log, ask, upload };
+  return { baseUrl, db, database, store, table, cloudFiles, projects, log, ask, upload };
 }
