@@ -72,7 +72,7 @@ t.test('files that are uploaded and deleted are told of', async (t) => {
   const { receiver, ask, uploaded, remove, upload } = await open(t);
   const file = await uploaded();
   await receiver.count(1);
-  const [{ body, headers } = { body: {}, headers: {} }] = receiver.received;
+  const { body, headers } = receiver.received[0] as (typeof receiver.received)[number];
   t.match(body, { event: 'file.created', project: 'demo', reason: 'uploaded', time: /^\d{4}-.*Z$/ });
   t.strictSame(body.file, file, 'as the upload was answered');
   t.equal(headers['webhook-id'], body.deliveryId);
