@@ -101,6 +101,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       keys: new UploadKeys({ cloudFiles, locks }),
       redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
+      filesTtl: config.filesTtl,
       maxDirectBytes: config.maxDirectBytes,
       smallestPart: direct.smallestPart,
       bucketOrigin: originOfBucket(config, objectUrl),

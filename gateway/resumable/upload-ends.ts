@@ -23,7 +23,7 @@ export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
   readonly digests: Digests;
   readonly states: StateStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findAny'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
