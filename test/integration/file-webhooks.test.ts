@@ -230,6 +230,19 @@ t.test('the trash and the scanner are told of by what becomes of a file', async 
   t.equal(receiver.received[2]?.body.file.trashedAt, undefined);
 });
 
+t.test('a deletion into the trash and a restore are told of', async (t) => {
+  const { receiver, ask, uploaded, remove } = await open(t, { over: { trashDays: 7 } });
+  const { name } = await uploaded();
+  t.equal((await remove(name)).status, 204);
+  t.equal((await ask(`/_f_/demo/${name}/restore`, { method: 'POST' })).status, 200);
+  await receiver.count(3);
+  t.strictSame(told(receiver), [
+    'file.created uploaded a.txt',
+    'file.deleted trashed a.txt',
+    'file.created restored a.txt',
+  ]);
+});
+
 t.test('addresses are checked when they are set', async (t) => {
   const problemsOf = (webhooks: unknown): string[] => {
     const problems: string[] = [];

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
+import { FileTrash } from '#gateway/access/file-trash.ts';
 import { noQuota, StorageQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
 import { type CloudFiles, createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
@@ -36,6 +38,9 @@ export async function serveFiles(
       files: CloudFiles,
       parts: { readonly db: Database; readonly database: string; readonly projects: Projects },
     ) => CloudFiles;
+    /** Absent: deletions are final. */
+    trashDays?: number;
+    filesTtl?: number;
   } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
@@ -57,6 +62,9 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => logged.close());
+  const uses = new FileUses({ db, database });
+  const { trashDays = 0, filesTtl = 0 } = options;
+  const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
   const { digests = noDigests, maxUploadBytes = 1_000_000, corsOrigins = ['*'] } = options;
   const { baseUrl } = await serveRoutes(
     t,
@@ -75,6 +83,8 @@ export async function serveFiles(
       log,
       keys: new UploadKeys({ cloudFiles, locks: ownLocks(), ...(options.now && { now: options.now }) }),
       smallFiles,
+      trash,
+      filesTtl,
     }),
     { log, corsOrigins },
   );
@@ -85,5 +95,6 @@ export async function serveFiles(
     body.set('file', new Blob([content], { type }), name);
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
-  return { baseUrl, db, database, store, table, cloudFiles, projects, log, ask, upload };
+  const parts = { db, database, store, table, cloudFiles, projects };
+  return { baseUrl, ...parts, uses, trash, quota, log, ask, upload };
 }
