@@ -8,6 +8,7 @@ import { AnnouncedFiles } from '#gateway/files/announced-files.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
 import type { FileEvent } from '#kernel/record-events/file-event.ts';
 import { readFileRules } from '#query/login/file-rules.ts';
+import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { testWebhooks } from '../services/query-harness.ts';
 import { ada, serveFiles } from '../services/serve-files.ts';
@@ -241,6 +242,45 @@ t.test('a deletion into the trash and a restore are told of', async (t) => {
     'file.deleted trashed a.txt',
     'file.created restored a.txt',
   ]);
+});
+
+t.test('a gateway of its own sends calls that another process left, and no mails', async (t) => {
+  const { db, database } = await openMigratedChdb(t);
+  const receiver = await startWebhookReceiver();
+  t.teardown(() => receiver.close());
+  const begin = (mails: boolean) => {
+    const webhooks = testWebhooks({ db, database, singleWriter: true, allowed: loopback, mails });
+    t.teardown(() => webhooks.close());
+    return webhooks;
+  };
+  const { url } = receiver;
+  const place = { ownerId: ada, project: 'demo', url };
+  const about = { file: { name: 'n' } };
+  const left = begin(true);
+  await left.close();
+  await left.promise({
+    ...place,
+    purpose: 'verifyEmail',
+    spaceId: 's',
+    space: 'users',
+    address: 'a@x',
+    webhook: url,
+  });
+  await left.publishFile({ ...place, type: 'file.created', projectId: 'p', name: 'n', about });
+  const gateway = begin(false);
+  await gateway.start();
+  await receiver.count(1);
+  t.equal(receiver.received[0]?.body.event, 'file.created');
+  await gateway.close();
+  const query = begin(true);
+  const mail = { to: 'a@x', subject: 's', text: 't', link: null, code: 'c' };
+  query.makeMails(
+    async () => mail,
+    async () => {},
+  );
+  await query.start();
+  await receiver.count(2);
+  t.match(receiver.received[1]?.body, { event: 'mail.verifyEmail', to: 'a@x' });
 });
 
 t.test('addresses are checked when they are set', async (t) => {
