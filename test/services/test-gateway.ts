@@ -16,6 +16,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn } from './direct-uploads.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
+import { noPictures } from './pictures.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
@@ -70,6 +71,7 @@ export function testGateway(
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    pictures: noPictures,
     redirects: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
