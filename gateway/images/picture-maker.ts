@@ -55,6 +55,7 @@ export class PictureMaker {
     signal: AbortSignal,
   ): Promise<StoredVariant> {
     const { ownerId } = file;
+    this.#closing.signal.throwIfAborted();
     try {
       const made = await this.#processes.turn(
         ownerId,

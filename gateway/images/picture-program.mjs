@@ -25,9 +25,9 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 /** Decoders of formats that browsers show. None of the others runs, above all none of SVG. */
-const decoders = { jpeg: 'Jpeg', png: 'Png', webp: 'Webp', gif: 'Nsgif', heif: 'Heif' };
+const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'];
 sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({ operation: Object.values(decoders).map((name) => `VipsForeignLoad${name}`) });
+sharp.unblock({ operation: decoders.map((name) => `VipsForeignLoad${name}`) });
 
 /** AVIF takes seconds for more pixels than this, unless it takes less trouble. */
 const largeAvif = 4_000_000;
@@ -37,8 +37,7 @@ class Unfit extends Error {}
 
 async function make({ path, width, height, fit, format }) {
   const limitInputPixels = Number(pixelLimit);
-  const head = await sharp(path, { limitInputPixels: false }).metadata();
-  if (!(head.format in decoders)) throw new Unfit('its format is not JPEG, PNG, WebP, GIF or AVIF');
+  const head = await readHead(path);
   // the frames of an animation lie one below the other, and only the first is read
   const pixels = head.width * (head.pageHeight ?? head.height);
   if (pixels > limitInputPixels)
@@ -51,6 +50,16 @@ async function make({ path, width, height, fit, format }) {
   const encode = encoders[format === 'jpeg' && head.hasAlpha ? 'transparent' : format];
   const { data, info } = await encode(sized, width * height);
   return { bytes: data, type: `image/${info.format === 'heif' ? 'avif' : info.format}` };
+}
+
+/** Sharp says nothing more of what no decoder knows, or is blocked. */
+async function readHead(path) {
+  try {
+    return await sharp(path, { limitInputPixels: false }).metadata();
+  } catch (error) {
+    if (!/unsupported image format/.test(error.message)) throw error;
+    throw new Unfit('its format is not JPEG, PNG, WebP, GIF or AVIF');
+  }
 }
 
 const whole = { resolveWithObject: true };

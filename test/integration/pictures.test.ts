@@ -1,52 +1,13 @@
 import sharp, { type Sharp } from 'sharp';
-import t, { type Test } from 'tap';
-import { variantsPrefix } from '#gateway/images/variant-key.ts';
-import type { ImagePreset } from '#kernel/config/image-presets.ts';
-import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
-import { serveGatewayOn } from '../services/gateway-on-s3.ts';
-import { testDeployment } from '../services/new-file.ts';
-import { temporaryFolder } from '../services/temporary-folder.ts';
-
-const presets: readonly ImagePreset[] = [
-  { name: 'thumb', width: 64, height: 64, fit: 'cover' },
-  { name: 'page', width: 200, height: 200, fit: 'inside' },
-];
-
-const never = new AbortController().signal;
-
-type Options = Parameters<typeof serveGatewayOn>[2];
-
-async function setUp(t: Test, options: Options = {}) {
-  const root = await temporaryFolder(t);
-  const store = await createFileSystemStore({ root });
-  const gateway = await serveGatewayOn(t, store, { presets, ...options });
-  const put = async (name: string, bytes: Uint8Array, type?: string): Promise<string> => {
-    const headers = type === undefined ? {} : { 'content-type': type };
-    const init = { method: 'PUT', body: Buffer.from(bytes), headers };
-    const answer = await fetch(`${gateway.baseUrl}/_f_/demo/${name}`, init);
-    return ((await answer.json()) as { name: string }).name;
-  };
-  const get = (name: string, preset: string, headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${gateway.baseUrl}/_f_/demo/${name}?preset=${preset}`, { headers, method });
-  const picture = async (name: string, preset: string, accept = 'image/png, */*') => {
-    const answer = await get(name, preset, { accept });
-    if (answer.status !== 200) throw new Error(await answer.text());
-    return Buffer.from(await answer.arrayBuffer());
-  };
-  const variants = async (): Promise<string[]> => {
-    const keys: string[] = [];
-    for await (const { key } of store.list(variantsPrefix(testDeployment), never)) keys.push(key);
-    return keys;
-  };
-  return { ...gateway, root, store, put, get, picture, variants };
-}
+import t from 'tap';
+import { picturesOf } from '../services/pictures-of.ts';
 
 function plain(width: number, height: number, background = '#3060c0') {
   return sharp({ create: { width, height, channels: 3, background } });
 }
 
 t.test('a picture by preset: its format by Accept, made once, with an ETag, ranges and HEAD', async (t) => {
-  const { put, get, variants, maker } = await setUp(t);
+  const { put, get, variants, maker } = await picturesOf(t);
   const name = await put('holiday.photo.jpg', await plain(400, 300).jpeg().toBuffer());
   const browser = 'image/avif,image/webp,image/apng,image/*,*/*;q=0.8';
   for (const [accept, type, file] of [
@@ -81,7 +42,7 @@ t.test('a picture by preset: its format by Accept, made once, with an ETag, rang
 });
 
 t.test('requests for one picture share its making', async (t) => {
-  const { put, picture, maker } = await setUp(t);
+  const { put, picture, maker } = await picturesOf(t);
   const name = await put('a.png', await plain(300, 300).png().toBuffer());
   const all = await Promise.all(Array.from({ length: 20 }, () => picture(name, 'thumb')));
   t.equal(new Set(all.map((bytes) => bytes.toString('base64'))).size, 1);
@@ -89,7 +50,7 @@ t.test('requests for one picture share its making', async (t) => {
 });
 
 t.test('orientations of EXIF are applied, and GPS and all else of the camera is gone', async (t) => {
-  const { put, picture } = await setUp(t);
+  const { put, picture } = await picturesOf(t);
   // red left half, blue right half
   const half = await plain(60, 60, '#e01010').png().toBuffer();
   const upright = await plain(120, 60, '#1010e0')
@@ -139,7 +100,7 @@ t.test('orientations of EXIF are applied, and GPS and all else of the camera is 
 });
 
 t.test('colours are those of sRGB: from Display P3 and CMYK; alpha stays', async (t) => {
-  const { put, picture } = await setUp(t);
+  const { put, picture } = await picturesOf(t);
   const pixel = async (bytes: Buffer): Promise<readonly number[]> => [
     ...(await sharp(bytes).removeAlpha().resize(1, 1).raw().toBuffer()),
   ];
@@ -175,14 +136,14 @@ t.test('colours are those of sRGB: from Display P3 and CMYK; alpha stays', async
 });
 
 t.test('presets, files and rights that are not there', async (t) => {
-  const { put, get, baseUrl } = await setUp(t);
+  const { put, get, baseUrl } = await picturesOf(t);
   const name = await put('a.png', await plain(10, 10).png().toBuffer());
   t.equal((await get(name, 'huge')).status, 404);
   t.equal((await get(name, '')).status, 404);
   t.equal((await get(`${name}x`, 'thumb')).status, 404);
   const twice = await fetch(`${baseUrl}/_f_/demo/${name}?preset=thumb&preset=page`);
   t.match(await twice.json(), { code: 'invalid_condition' });
-  const own = await setUp(t, { fileLinks: 'private' });
+  const own = await picturesOf(t, { fileLinks: 'private' });
   const hidden = await own.put('a.png', await plain(10, 10).png().toBuffer());
   t.equal(
     (await own.get(hidden, 'thumb', { 'test-owner': '11111111-2222-4333-8444-555555555555' })).status,
@@ -194,7 +155,7 @@ t.test('presets, files and rights that are not there', async (t) => {
 });
 
 t.test('pictures go with their file', async (t) => {
-  const { put, picture, variants, baseUrl } = await setUp(t);
+  const { put, picture, variants, baseUrl } = await picturesOf(t);
   const [one = '', two = '', three = ''] = await Promise.all(
     ['a.png', 'b.png', 'c.png'].map(async (name) => put(name, await plain(80, 80).png().toBuffer())),
   );
