@@ -22,6 +22,7 @@ import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
@@ -33,7 +34,7 @@ import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './ope
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly store: ObjectStore;
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
@@ -61,10 +62,12 @@ interface Reader {
   readonly picture: WantedPicture | null;
 }
 
+/** A year. Seconds. */
+const longestCaching = 31_536_000;
 // a file never changes
-const publicCaching = 'public, max-age=31536000, immutable';
+const publicCaching = `public, max-age=${longestCaching}, immutable`;
 // the definition of a preset may change
-const pictureCaching = 'public, max-age=86400';
+const pictureCaching = 86_400;
 const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
@@ -124,6 +127,7 @@ export const download: OperationDefinition<DownloadDeps> = {
     ...accountErrors,
     'link_refused',
     'not_found',
+    'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
     'invalid_condition',
@@ -150,7 +154,8 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         const cached = picture === null ? deps.smallFiles.get(request.params.name ?? '') : undefined;
         if (cached === undefined) return fromStore(deps, request, reader);
         assertMayRead(deps, cached.served.file, request, reader);
-        return answerCached(request, cached, reader);
+        assertShown(cached.served.file);
+        return answerCached(deps, request, cached, reader);
       }),
     );
 }
@@ -160,12 +165,13 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const { signal } = request;
   const { name = '' } = request.params;
   const moment = smallFiles.begin();
-  const stored = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
+  const stored = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
   if (stored === null) throw fileNotFound();
   assertMayRead(deps, stored, request, reader);
+  assertShown(stored);
   const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
   const cached = reader.picture === null ? undefined : smallFiles.get(file.name);
-  if (cached !== undefined) return answerCached(request, cached, reader);
+  if (cached !== undefined) return answerCached(deps, request, cached, reader);
   const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -175,7 +181,7 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
   const served = servedFile(file, cachingOf(deps, reader), validators);
-  const response = answerFile(request, served, headersFor(reader, file), (range) => ({
+  const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -187,11 +193,12 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
 
 /** Answers with a file, or a picture of one, that is in memory. */
 function answerCached(
+  { fileLinks }: Pick<DownloadDeps, 'fileLinks'>,
   request: HttpRequest,
   { served, bytes }: NonNullable<ReturnType<SmallFiles['get']>>,
   reader: Reader,
 ): HttpResponse {
-  return answerFile(request, served, headersFor(reader, served.file), (range) =>
+  return answerFile(request, served, headersFor(reader, served.file, fileLinks), (range) =>
     range === null ? bytes : bytes.subarray(range.start, range.end + 1),
   );
 }
@@ -206,7 +213,7 @@ function wantedPicture(request: HttpRequest): WantedPicture | null {
 
 function cachingOf({ fileLinks }: Pick<DownloadDeps, 'fileLinks'>, { picture }: Reader): string {
   if (fileLinks === 'private') return privateCaching;
-  return picture === null ? publicCaching : pictureCaching;
+  return picture === null ? publicCaching : cachingFor(pictureCaching, false);
 }
 
 /**
@@ -220,14 +227,21 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup, picture }: Reader,
-  { owner }: CloudFile,
+  { owner, expiresAt }: CloudFile,
+  fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
-  if (picture !== null)
-    return linkEnds !== null || bound !== undefined
-      ? { vary: 'Accept', 'cache-control': privateCaching }
-      : { vary: 'Accept' };
-  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const varied = picture === null ? undefined : { vary: 'Accept' };
+  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching, ...varied };
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner, ...varied } : varied;
+  if (expiresAt === undefined || fileLinks === 'private') return owned;
+  // no copy outlives the file
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  const longest = picture === null ? longestCaching : pictureCaching;
+  return { ...owned, 'cache-control': cachingFor(Math.min(seconds, longest), picture === null) };
+}
+
+function cachingFor(seconds: number, isImmutable = true): string {
+  return `public, max-age=${seconds}${isImmutable ? ', immutable' : ''}`;
 }
 
 /** Joins chunks. Throws unless their total is `size`. */

@@ -13,6 +13,7 @@ import { unannounced } from '#coordination/redis/invalidation.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
 import { webhookRoutes } from '#events/webhook-routes.ts';
+import { FileTrash } from '#gateway/access/file-trash.ts';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
 import { UsedFiles } from '#gateway/access/used-files.ts';
@@ -43,6 +44,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn, noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
+import { picturesOn } from './pictures.ts';
 import { queryConfig } from './plain-store.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
@@ -107,10 +109,14 @@ export async function serveEverything(options: {
     newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
     named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
+    hasAny: async ({ slug }) => inProject(slug).length > 0,
   });
   const uses = new FileUses({ db, database });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, log });
+  const trash = new FileTrash({ cloudFiles, store, uses, days: 7 });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
+  const presets = [{ name: 'thumb', width: 9, height: 9, fit: 'inside' as const }];
+  const { pictures, maker } = picturesOn({ store, cloudFiles, presets });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
   void uploadKeys.use(busy, { userId: usualOwner }, () => new Promise(() => {}));
@@ -164,6 +170,8 @@ export async function serveEverything(options: {
       log,
       keys: uploadKeys,
       used,
+      trash,
+      pictures,
       ...planned,
       ...counted,
     }),
@@ -218,6 +226,7 @@ export async function serveEverything(options: {
     },
     async close() {
       await server.close(0);
+      await maker.close();
       await records.close();
       await rm(root, { recursive: true, force: true });
     },
