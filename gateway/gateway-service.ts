@@ -17,9 +17,12 @@ import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { AnnouncedFiles } from './files/announced-files.ts';
 import { fileAddresses } from './files/file-addresses.ts';
+import { PictureMaker } from './images/picture-maker.ts';
+import { Pictures } from './images/pictures.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { removeFiles } from './janitor/remove-files.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
+import { measurePictures } from './measure-pictures.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
@@ -102,6 +105,7 @@ const openGateway = async (
     interval: config.janitorInterval,
     lock: locks('janitor'),
   });
+  const { pictures, maker } = openPictures(services, { store: stores.states, cloudFiles, locks });
   const { removals } = services;
   const { id: deploymentId } = deployment;
   removals.add('files', removeFiles({ store, cloudFiles, states, resumable, plans, deploymentId }));
@@ -116,6 +120,7 @@ const openGateway = async (
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
       keys: new UploadKeys({ cloudFiles, locks }),
+      pictures,
       redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
       filesTtl: config.filesTtl,
@@ -140,6 +145,7 @@ const openGateway = async (
         log.warn({ uploads: uploads.open }, 'uploads under way are left to the janitor');
       }
       await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
+      await maker.close();
       await janitor.close();
       await used.close();
       await digests.close();
@@ -189,6 +195,18 @@ function openRedirects(
   const { direct } = store;
   if (downloads !== 'redirect' || direct === undefined) return null;
   return new DirectDownloads({ store, direct, above: smallFiles.isOn ? smallFileBytes : 0 });
+}
+
+/** Pictures by preset, with their metrics. */
+function openPictures(
+  { config, deployment, projects, metrics, log }: ProcessServices,
+  { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
+): { readonly pictures: Pictures; readonly maker: PictureMaker } {
+  const { imagePresets: presets, imageMemoryBytes: memoryLimit, workers: gateways } = config;
+  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways, log });
+  measurePictures(metrics, maker);
+  const { id: deploymentId } = deployment;
+  return { maker, pictures: new Pictures({ deploymentId, store, projects, maker, locks, presets }) };
 }
 
 /** The limits that uploads and downloads share, with their metrics. */
