@@ -34,6 +34,11 @@ export class FileHead {
     this.#arrived?.();
   }
 
+  /** Whether enough has come that more bytes can't change the type. */
+  get isKnown(): boolean {
+    return this.#state === 'known';
+  }
+
   /** No more bytes come. */
   drop(reason: Error): void {
     this.#dropped = reason;

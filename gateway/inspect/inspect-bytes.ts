@@ -1,7 +1,7 @@
 import { activeType } from './active-type.ts';
-import { mediaTypeOfBytes } from './media-type-of-bytes.ts';
 import { isText } from './is-text.ts';
 import { isComplete, readSizes, sizeReader } from './media-sizes.ts';
+import { mediaTypeOfBytes } from './media-type-of-bytes.ts';
 import type { MediaSizes } from './sizes.ts';
 
 /** The first bytes of a file, in order. */
@@ -37,7 +37,12 @@ export function inspectBytes(bytes: FirstBytes, asksType: boolean): Inspected | 
   if (active !== null) return { active, type: active, isText: false, sizes: {} };
   const sizes = sizesOf(head, { chunks, isWhole: isWhole && start.byteLength <= inspectedBytes });
   if (!asksType) return { active, type: null, isText: false, sizes };
-  return mediaTypeOfBytes(head).then((type) => ({ active, type, isText: type === null && isText(head), sizes }));
+  return mediaTypeOfBytes(head).then((type) => ({
+    active,
+    type,
+    isText: type === null && isText(head),
+    sizes,
+  }));
 }
 
 function sizesOf(head: Buffer, { chunks, isWhole }: FirstBytes): MediaSizes {

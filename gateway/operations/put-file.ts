@@ -7,11 +7,11 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
-import { assertFits } from '../access/upload-access.ts';
+import { assertFits, verifiedType } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
-import { objectDescription } from '../files/object-description.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { propertiesOfQuery, propertyParameters } from '../files/sent-properties.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
@@ -23,7 +23,7 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { inspected, storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 export const putFile: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file as a plain body',
@@ -86,6 +86,7 @@ function putFileOperation(deps: UploadDeps): Handler {
       );
       assertFits(grant, draft, length, body.contentLength);
       if (keyed === null) await deps.quota.check(userId, length, signal);
+      const inspection = new InspectedDraft(draft, verifiedType(grant));
       const received = await receiveBody({
         body,
         signal,
@@ -97,12 +98,15 @@ function putFileOperation(deps: UploadDeps): Handler {
         maxBodyBytes: grant.maxBytes,
         reader(object) {
           deps.uploads.begin(request, draft.objectKey);
-          object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
+          object.begin(async (stopped, head) =>
+            deps.store.create(draft.objectKey, await inspection.description(head), stopped),
+          );
           return plainReader(object, checksums);
         },
       });
-      const file = { received, draft, onCleanup, keyed, bound, createdAt: copy?.createdAt };
-      return storeFile(deps, request, file);
+      const { file, sizes } = await inspected(inspection, received, onCleanup);
+      const upload = { received, draft: file, sizes, onCleanup, keyed, bound, createdAt: copy?.createdAt };
+      return storeFile(deps, request, upload);
     };
     return deps.keys.use(request, grant, store, copy);
   });

@@ -9,6 +9,7 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
+import { canVerify } from '../files/verified-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -33,6 +34,10 @@ const termsSchema: Readonly<Record<string, Schema>> = {
     pattern: filterPattern.source,
     description: 'A media type, or the beginning of one up to its slash, such as `image/`',
   },
+  verifyType: {
+    type: 'boolean',
+    description: 'Files whose bytes are not of the type are refused as well',
+  },
   times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'Number of uploads' },
 };
 const addressesSchema: Readonly<Record<string, Schema>> = {
@@ -50,12 +55,16 @@ export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   needs: { grant: 'files:write', touches: 'beside spaces' },
   body: {
     description: 'What the link allows',
-    content: jsonContent(exactObject(termsSchema, { optional: ['maxBytes', 'type', 'times'] }), {
-      expiresIn: 600,
-      maxBytes: 5_000_000,
-      type: 'image/',
-      times: 1,
-    }),
+    content: jsonContent(
+      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'verifyType', 'times'] }),
+      {
+        expiresIn: 600,
+        maxBytes: 5_000_000,
+        type: 'image/',
+        verifyType: true,
+        times: 1,
+      },
+    ),
   },
   answers: {
     200: jsonAnswer(
@@ -91,11 +100,20 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   };
 }
 
-type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'times'> & { readonly expiresIn: number };
+type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'verifyType' | 'times'> & {
+  readonly expiresIn: number;
+};
 
 function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
   const sent = (typeof body === 'object' ? body : null) ?? {};
-  const { expiresIn, maxBytes = maxUploadBytes, type = '', times = 0, ...others } = sent as LinkTerms;
+  const {
+    expiresIn,
+    maxBytes = maxUploadBytes,
+    type = '',
+    verifyType,
+    times = 0,
+    ...others
+  } = sent as LinkTerms;
   const problems: string[] = [];
   const number = (name: string, value: unknown, least: number, most: number): void => {
     if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
@@ -108,9 +126,21 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
     const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a string';
     if (problem !== null) problems.push(`type ${problem}`);
   }
+  if ('verifyType' in sent) problems.push(...verifyTypeProblems(verifyType, type));
   // a misspelled limit would not limit anything
   for (const name of Object.keys(others).slice(0, 3))
-    problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of expiresIn, maxBytes, type and times`);
+    problems.push(
+      `${JSON.stringify(name.slice(0, 80))} is not one of expiresIn, maxBytes, type, verifyType and times`,
+    );
   if (problems.length > 0) throw invalidBody(problems);
-  return { expiresIn, maxBytes, type: type.toLowerCase(), times };
+  return { expiresIn, maxBytes, type: type.toLowerCase(), ...(verifyType && { verifyType }), times };
+}
+
+function verifyTypeProblems(verifyType: unknown, type: unknown): string[] {
+  if (typeof verifyType !== 'boolean') return ['verifyType should be true or false'];
+  if (!verifyType || typeof type !== 'string') return [];
+  if (type === '') return ['verifyType needs a type'];
+  return canVerify(type.toLowerCase())
+    ? []
+    : [`verifyType: bytes do not tell whether they are of type ${type}`];
 }

@@ -67,7 +67,18 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans', 'access'],
+    ...[
+      'digest',
+      'memory',
+      'inspect',
+      'receive',
+      'multipart',
+      'catalogue',
+      'links',
+      'files',
+      'plans',
+      'access',
+    ],
     ...['download', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
