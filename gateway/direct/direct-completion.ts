@@ -73,11 +73,10 @@ export class DirectCompletion {
         ? { object: await this.#wholeObject(plan, sent, signal), parts: null }
         : await this.#joined(plan, sent, signal);
     const { verified, sha256 } = await this.#verify(plan, found, verify);
-    const inspected = await this.#inspect(plan, storeDeadline());
-    const proof = { verified, sha256, ...inspected.sizes };
-    return (
-      (verified === 'bytes' && (await this.#outlasted(plan))) || this.#store(plan, inspected.file, proof)
-    );
+    const made = verified === 'bytes' ? await this.#outlasted(plan) : null;
+    if (made !== null) return made;
+    const { file, sizes } = await this.#inspect(plan, storeDeadline());
+    return this.#store(plan, file, { verified, sha256, ...sizes });
   }
 
   /** After a long read: the file that another completion made meanwhile. Throws 410 if the janitor has ended the plan. */

@@ -54,12 +54,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
     const properties = propertiesOfQuery(request);
-    const sent = request.header('content-type');
-    // curl sends this type with every --data-binary
-    const contentType =
-      copy === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
-    if (copy === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
-      throw wrongContentType('the type of the file; send a form by POST');
+    const contentType = readType(request, copy !== null);
     // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
@@ -110,6 +105,16 @@ function putFileOperation(deps: UploadDeps): Handler {
     };
     return deps.keys.use(request, grant, store, copy);
   });
+}
+
+/** The declared type; undefined: none. Throws 415 for a form. */
+function readType(request: HttpRequest, isCopy: boolean): string | undefined {
+  const sent = request.header('content-type');
+  if (isCopy || sent === undefined) return sent;
+  // curl sends this type with every --data-binary
+  if (sent.trim() === 'application/x-www-form-urlencoded') return undefined;
+  if (/^\s*multipart\//i.test(sent)) throw wrongContentType('the type of the file; send a form by POST');
+  return sent;
 }
 
 /** Checks preconditions, which are about the file whose stored name is in the address, if there is one. */
