@@ -18,6 +18,8 @@ export async function mediaTypeOfBytes(head: Buffer): Promise<string | null> {
   if (!firstBytes.has(first)) return null;
   const playlist = /^(?:\xef\xbb\xbf)?#EXTM3U[\s]/.test(head.toString('latin1', 0, 12));
   if (playlist) return 'application/vnd.apple.mpegurl';
+  // ISO/IEC 23009-1, section 6.3.4: segments, which the library does not know
+  if (/^(?:styp|sidx|moof)$/.test(head.toString('latin1', 4, 8))) return 'video/iso.segment';
   try {
     const found = await fileTypeFromBuffer(head.subarray(0, enough));
     return found === undefined ? null : registeredType((found.mime.split(';')[0] as string).trim());
