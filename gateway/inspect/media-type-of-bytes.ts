@@ -1,4 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type';
+import { isText } from './is-text.ts';
 import { registeredType } from './registered-type.ts';
 
 /** The library needs no more (https://github.com/sindresorhus/file-type#filetypefrombufferbuffer). Bytes. */
@@ -14,8 +15,11 @@ const firstBytes = new Set([
 
 /** The media type that the first bytes of a file tell, registered and without parameters; null: they tell none. */
 export async function mediaTypeOfBytes(head: Buffer): Promise<string | null> {
-  const [first = -1] = head;
+  const [first = -1, second] = head;
   if (!firstBytes.has(first)) return null;
+  // UTF-16, which the library takes for MPEG; and two letters that it takes for a bitmap
+  if (first === 0xff && second === 0xfe) return null;
+  if (first === 0x42 && isText(head)) return null;
   const playlist = /^(?:\xef\xbb\xbf)?#EXTM3U[\s]/.test(head.toString('latin1', 0, 12));
   if (playlist) return 'application/vnd.apple.mpegurl';
   // ISO/IEC 23009-1, section 6.3.4: segments, which the library does not know
