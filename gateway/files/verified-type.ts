@@ -41,8 +41,8 @@ export function canVerify(wanted: string): boolean {
 const actives = /^application\/(?:x-sh|java-vm|wasm|vnd\.apple\.mpegurl)$/;
 
 /**
- * Throws 403 unless the bytes are of the type. A text is of every type of text, unless it is HTML, XML or a script, which
- * are of their own types alone; bytes of which no type is known are of no media type.
+ * Throws 403 unless the bytes are of the type. A text is of every type of text, unless it is HTML, XML or a script: these are
+ * only of their own type, and of no type by its beginning; bytes of which no type is known are of no media type.
  * @param wanted a media type, or the beginning of one up to its slash
  */
 export function assertOfType(wanted: string, inspected: Inspected): void {
@@ -52,7 +52,7 @@ export function assertOfType(wanted: string, inspected: Inspected): void {
 
 function isOfType(wanted: string, { active, type, isText }: Inspected): boolean {
   if (active !== null)
-    return isOfTypes([wanted], active) || (active === 'application/xml' && /^text\/xml$|\+xml$/.test(wanted));
+    return active === wanted || (active === 'application/xml' && /^text\/xml$|\+xml$/.test(wanted));
   if (type === null) return isText && texts.test(wanted);
   if (isOfTypes([wanted], type)) return true;
   if (containers.some(([found, types]) => found === type && types.test(wanted))) return true;
