@@ -9,6 +9,7 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
+import { longestExpiry } from '../files/sent-properties.ts';
 import { canVerify } from '../files/verified-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';
@@ -39,6 +40,12 @@ const termsSchema: Readonly<Record<string, Schema>> = {
     description: 'Files whose bytes are not of the type are refused as well',
   },
   times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'Number of uploads' },
+  fileExpiresIn: {
+    type: 'integer',
+    minimum: 1,
+    maximum: longestExpiry,
+    description: 'Seconds that a file stays, unless its uploader says less',
+  },
 };
 const addressesSchema: Readonly<Record<string, Schema>> = {
   form: { type: 'string', format: 'uri', description: 'For a form' },
@@ -56,7 +63,7 @@ export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   body: {
     description: 'What the link allows',
     content: jsonContent(
-      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'verifyType', 'times'] }),
+      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'verifyType', 'times', 'fileExpiresIn'] }),
       {
         expiresIn: 600,
         maxBytes: 5_000_000,
@@ -100,7 +107,7 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   };
 }
 
-type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'verifyType' | 'times'> & {
+type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'verifyType' | 'times' | 'fileExpiresIn'> & {
   readonly expiresIn: number;
 };
 
@@ -112,6 +119,7 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
     type = '',
     verifyType,
     times = 0,
+    fileExpiresIn,
     ...others
   } = sent as LinkTerms;
   const problems: string[] = [];
@@ -122,18 +130,19 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
   number('expiresIn', expiresIn, 1, longestLifetime);
   number('maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
   if ('times' in sent) number('times', times, 1, mostTimes);
+  if ('fileExpiresIn' in sent) number('fileExpiresIn', fileExpiresIn, 1, longestExpiry);
   if ('type' in sent) {
     const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a string';
     if (problem !== null) problems.push(`type ${problem}`);
   }
   if ('verifyType' in sent) problems.push(...verifyTypeProblems(verifyType, type));
   // a misspelled limit would not limit anything
+  const known = Object.keys(termsSchema).join(', ');
   for (const name of Object.keys(others).slice(0, 3))
-    problems.push(
-      `${JSON.stringify(name.slice(0, 80))} is not one of expiresIn, maxBytes, type, verifyType and times`,
-    );
+    problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of ${known}`);
   if (problems.length > 0) throw invalidBody(problems);
-  return { expiresIn, maxBytes, type: type.toLowerCase(), ...(verifyType && { verifyType }), times };
+  const limits = { expiresIn, maxBytes, type: type.toLowerCase(), ...(verifyType && { verifyType }), times };
+  return fileExpiresIn === undefined ? limits : { ...limits, fileExpiresIn };
 }
 
 function verifyTypeProblems(verifyType: unknown, type: unknown): string[] {

@@ -25,7 +25,7 @@ export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
   readonly digests: Digests;
   readonly states: StateStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
@@ -86,7 +86,8 @@ export class UploadEnds {
     const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
-    let file = await this.#deps.cloudFiles.findByName(name, signal);
+    // it may be in the trash by now, if only the state was left
+    let file = await this.#deps.cloudFiles.findAny(name, signal);
     if (file === null) {
       const inspected = await this.#inspectedOrRefusal(state, signal);
       if (inspected instanceof ApiError) {
@@ -155,7 +156,7 @@ export class UploadEnds {
     if ((await store.head(objectKey, signal)) === null) return false;
     if (!((await this.#inspectedOrRefusal(state, signal)) instanceof ApiError)) return false;
     // a file whose state was left over is not refused any more
-    if ((await cloudFiles.findByName(name, signal)) !== null) return false;
+    if ((await cloudFiles.findAny(name, signal)) !== null) return false;
     await store.delete(objectKey, signal);
     return true;
   }
