@@ -222,7 +222,10 @@ for (const kind of ['file system', 'S3'] as const) {
       });
     }
     t.equal(rows.size, files);
-    const objects = (await left()).filter((key) => !/_resumable|_direct/.test(key));
-    t.equal(objects.length, files, 'nothing of them is left in the store');
+    // the janitor removes those that were joined of parts
+    const isPlanned = (key: string) => key.split('/').at(-1)?.[14] === '7';
+    const objects = (await left()).filter((key) => !/_resumable|_direct/.test(key) && !isPlanned(key));
+    const others = [...rows.keys()].filter((name) => !isPlanned(name));
+    t.equal(objects.length, others.length, 'nothing of them is left in the store');
   });
 }
