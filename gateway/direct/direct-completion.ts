@@ -177,7 +177,7 @@ export class DirectCompletion {
     const bytes = await inspectObject(
       this.#deps.store,
       { key: file.objectKey, size },
-      inspection.asksType,
+      inspection.asks,
       signal,
     );
     try {

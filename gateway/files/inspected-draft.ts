@@ -1,6 +1,6 @@
 import type { ObjectDescription } from '#objects/object-description.ts';
 import type { FileHead } from '../inspect/file-head.ts';
-import type { Inspected } from '../inspect/inspect-bytes.ts';
+import type { Asked, Inspected } from '../inspect/inspect-bytes.ts';
 import type { MediaSizes } from '../inspect/sizes.ts';
 import type { FileDraft } from './file-draft.ts';
 import { unknownMediaType } from './media-type.ts';
@@ -25,20 +25,21 @@ export class InspectedDraft {
     this.#verified = verified;
   }
 
-  /** Whether the media type of the bytes matters. */
-  get asksType(): boolean {
-    return this.#verified !== undefined || this.#draft.contentType === unknownMediaType;
+  /** Which types of the bytes matter. */
+  get asks(): Asked {
+    if (this.#verified !== undefined) return 'any';
+    return this.#draft.contentType === unknownMediaType ? 'shown' : 'none';
   }
 
   /** The description of its object, as far as the first part tells. Throws 403 for bytes of another type. */
   async description(head: FileHead): Promise<ObjectDescription> {
-    const inspected = await head.first(this.asksType);
+    const inspected = await head.first(this.asks);
     return objectDescription(head.isKnown ? this.of(inspected).file : this.#of(inspected).file);
   }
 
   /** The file, once its bytes have arrived. Throws 403 for bytes of another type. */
   async ended(head: FileHead): Promise<InspectedFile> {
-    return this.of(await head.last(this.asksType));
+    return this.of(await head.last(this.asks));
   }
 
   /** The same of bytes that were inspected elsewhere. */

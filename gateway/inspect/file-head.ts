@@ -1,4 +1,4 @@
-import { type FirstBytes, type Inspected, inspectBytes } from './inspect-bytes.ts';
+import { type Asked, type FirstBytes, type Inspected, inspectBytes } from './inspect-bytes.ts';
 
 /** Fewer bytes than this do not tell the type of a file that goes on. */
 export const leastBytes = 64 * 1024;
@@ -47,24 +47,23 @@ export class FileHead {
 
   /**
    * What the first part tells: call it once, before the store gets the part. Rejects when the upload is given up.
-   * @param asksType as of `inspectBytes`
    */
-  async first(asksType: boolean): Promise<Inspected> {
+  async first(asks: Asked): Promise<Inspected> {
     if (this.#bytes === null && this.#dropped === null)
       await new Promise<void>((resolve) => {
         this.#arrived = resolve;
       });
     if (this.#dropped !== null) throw this.#dropped;
-    const inspected = Promise.resolve(inspectBytes(this.#bytes as FirstBytes, asksType));
+    const inspected = Promise.resolve(inspectBytes(this.#bytes as FirstBytes, asks));
     if (this.#copies.length === 0) this.#inspected = inspected;
     this.#bytes = null;
     return inspected;
   }
 
   /** What the file tells, once all of it has arrived. */
-  last(asksType: boolean): Promise<Inspected> {
+  last(asks: Asked): Promise<Inspected> {
     this.#inspected ??= Promise.resolve(
-      inspectBytes({ chunks: [Buffer.concat(this.#copies)], isWhole: this.#isWhole }, asksType),
+      inspectBytes({ chunks: [Buffer.concat(this.#copies)], isWhole: this.#isWhole }, asks),
     );
     return this.#inspected;
   }

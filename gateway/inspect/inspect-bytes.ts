@@ -11,13 +11,16 @@ export interface FirstBytes {
   readonly isWhole: boolean;
 }
 
+/** Which types are asked for besides those that could act: those that are shown, or any, which costs more. */
+export type Asked = 'none' | 'shown' | 'any';
+
 /** What the first bytes of a file tell. */
 export interface Inspected {
   /** The type of HTML, XML or a program; null: they are none of these. */
   readonly active: string | null;
   /** The media type, if it was asked for; null: unknown. */
   readonly type: string | null;
-  /** They are text, if the type was asked for. */
+  /** They are text, if any type was asked for. */
   readonly isText: boolean;
   readonly sizes: MediaSizes;
 }
@@ -28,19 +31,19 @@ export const inspectedBytes = 1024 * 1024;
 /** Where the first bytes are joined: everything between two awaits, so that all files share it. */
 let joined: Buffer | null = null;
 
-/** @param asksType the media type is wanted as well, which costs more */
-export function inspectBytes(bytes: FirstBytes, asksType: boolean): Inspected | Promise<Inspected> {
+export function inspectBytes(bytes: FirstBytes, asks: Asked): Inspected | Promise<Inspected> {
   const { chunks, isWhole } = bytes;
   const [start = new Uint8Array(0)] = chunks;
   const head = Buffer.from(start.buffer, start.byteOffset, Math.min(start.byteLength, inspectedBytes));
   const active = activeType(head);
   if (active !== null) return { active, type: active, isText: false, sizes: {} };
   const sizes = sizesOf(head, { chunks, isWhole: isWhole && start.byteLength <= inspectedBytes });
-  if (!asksType) return { active, type: null, isText: false, sizes };
-  return mediaTypeOfBytes(head).then((type) => ({
+  if (asks === 'none') return { active, type: null, isText: false, sizes };
+  const isAny = asks === 'any';
+  return mediaTypeOfBytes(head, isAny).then((type) => ({
     active,
     type,
-    isText: type === null && isText(head),
+    isText: isAny && type === null && isText(head),
     sizes,
   }));
 }

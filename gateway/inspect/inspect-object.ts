@@ -1,5 +1,5 @@
 import type { ObjectStore } from '#objects/object-store.ts';
-import { type Inspected, inspectBytes, inspectedBytes } from './inspect-bytes.ts';
+import { type Asked, type Inspected, inspectBytes, inspectedBytes } from './inspect-bytes.ts';
 import { isComplete, sizeReader } from './media-sizes.ts';
 
 /** Read first: it tells the type, and the size of most pictures. Bytes. */
@@ -9,7 +9,7 @@ const firstBytes = 64 * 1024;
 export async function inspectObject(
   store: Pick<ObjectStore, 'read'>,
   { key, size }: { readonly key: string; readonly size: number },
-  asksType: boolean,
+  asks: Asked,
   signal: AbortSignal,
 ): Promise<Inspected> {
   const read = async (most: number): Promise<Buffer> => {
@@ -21,9 +21,9 @@ export async function inspectObject(
     return Buffer.concat(chunks);
   };
   const some = await read(firstBytes);
-  const found = await inspectBytes({ chunks: [some], isWhole: some.byteLength === size }, asksType);
+  const found = await inspectBytes({ chunks: [some], isWhole: some.byteLength === size }, asks);
   const reader = found.active === null ? sizeReader(some) : null;
   if (some.byteLength >= size || reader === null || isComplete(found.sizes, reader)) return found;
   const more = await read(inspectedBytes);
-  return inspectBytes({ chunks: [more], isWhole: more.byteLength === size }, asksType);
+  return inspectBytes({ chunks: [more], isWhole: more.byteLength === size }, asks);
 }

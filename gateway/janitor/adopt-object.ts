@@ -57,7 +57,7 @@ export async function adoptObject(
     { ...metadata, name: parts.name, objectKey: key, contentType },
     undefined,
   );
-  const bytes = await inspectObject(store, { key, size }, inspection.asksType, signal);
+  const bytes = await inspectObject(store, { key, size }, inspection.asks, signal);
   const { file: draft, sizes } = inspection.of(bytes);
   // objects have no checksum, and the bytes are not read for one
   const file = fileOfDraft(draft, { size, crc32: 0, sha256, ...sizes }, lastModified);

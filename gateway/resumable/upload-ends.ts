@@ -124,7 +124,7 @@ export class UploadEnds {
     if (sizes !== undefined) return state;
     const inspection = new InspectedDraft(file, verifiedType);
     const object = { key: file.objectKey, size: length ?? 0 };
-    const bytes = await inspectObject(this.#deps.store, object, inspection.asksType, signal);
+    const bytes = await inspectObject(this.#deps.store, object, inspection.asks, signal);
     return { ...state, ...inspection.of(bytes) };
   }
 

@@ -9,7 +9,7 @@ import { sampleWav } from '../services/sample-media.ts';
 import { sized } from '../services/test-size.ts';
 
 const red = { create: { width: 60, height: 40, channels: 3, background: 'red' } } as const;
-const look = async (bytes: Buffer, isWhole = true) => inspectBytes({ chunks: [bytes], isWhole }, true);
+const look = async (bytes: Buffer, isWhole = true) => inspectBytes({ chunks: [bytes], isWhole }, 'any');
 const sizesOf = async (bytes: Buffer, isWhole = true) => (await look(bytes, isWhole)).sizes;
 
 /** A PNG's header, as far as the first pixels. */
@@ -176,7 +176,7 @@ t.test('the first megabyte is joined where the first chunk does not tell', async
   const film = sampleFilm('mp4');
   const padded = Buffer.concat([film.subarray(0, 32), box('free', Buffer.alloc(200_000)), film.subarray(32)]);
   const chunks = Array.from({ length: 4 }, (_, at) => padded.subarray(at * 65_536, (at + 1) * 65_536));
-  t.strictSame((await inspectBytes({ chunks, isWhole: true }, false)).sizes, {
+  t.strictSame((await inspectBytes({ chunks, isWhole: true }, 'none')).sizes, {
     width: 48,
     height: 32,
     duration: 1,
