@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Locks, ownLocks } from '#coordination/redis/process-lock.ts';
 import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { PictureMaker } from '#gateway/images/picture-maker.ts';
@@ -26,7 +29,8 @@ export function picturesOn(args: {
 }): { readonly pictures: Pictures; readonly maker: PictureMaker } {
   const { store, cloudFiles, presets, memoryLimit = 384 * 1024 * 1024 } = args;
   const { projects = { find: async () => null }, locks = ownLocks() } = args;
-  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways: 1, log: silentLog() });
+  const folder = join(tmpdir(), `sluice-test-pictures-${randomUUID()}`);
+  const maker = new PictureMaker({ store, cloudFiles, folder, memoryLimit, gateways: 1, log: silentLog() });
   const deploymentId = testDeployment;
   return {
     maker,
