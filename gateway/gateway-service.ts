@@ -6,7 +6,8 @@ import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
-import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
+import type { FileEvents } from '#kernel/record-events/file-event.ts';
+import type { ProcessServices, Service, ServiceFactory } from '#process/lifecycle/service.ts';
 import { FileTrash } from './access/file-trash.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import { UsedFiles } from './access/used-files.ts';
@@ -15,6 +16,7 @@ import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
+import { AnnouncedFiles } from './files/announced-files.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { PictureMaker } from './images/picture-maker.ts';
 import { Pictures } from './images/pictures.ts';
@@ -52,15 +54,30 @@ const downloadLimits = {
   lendsAll: true,
 };
 
+/** The carrier of events, opened for a process. */
+type OpenEvents = (services: ProcessServices) => Promise<FileEvents & Pick<Service, 'close'>>;
+
+/** The upload gateway on the stores of its process. @param openEvents opens the receiver of events of files */
+export const gatewayService =
+  (openEvents: OpenEvents): ServiceFactory =>
+  (services, baseUrl) =>
+    openGateway(services, baseUrl, openEvents);
+
 /** Wires the upload gateway to the stores of its process. */
-export const gatewayService: ServiceFactory = async (services, baseUrl) => {
+const openGateway = async (
+  services: ProcessServices,
+  baseUrl: () => string,
+  openEvents: OpenEvents,
+): Promise<Service> => {
   const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
   const { memory, downloads } = openLimits(services, largestPart);
   const { locks, leases, linkUses } = openCoordination(services);
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
-  const { filesUrl } = addresses;
+  const { filesUrl, fileUrl } = addresses;
+  const events = await openEvents(services);
+  new AnnouncedFiles({ events, projects, fileUrl }).over(cloudFiles);
   const open = openUploads(services, {
     ...{ memory, leases, linkUses, filesUrl },
     stores: { store, cloudFiles, states: stores.states },
@@ -133,6 +150,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       await janitor.close();
       await used.close();
       await digests.close();
+      await events.close();
       await closeRows();
       memory.close();
       downloads.close();
