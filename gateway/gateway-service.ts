@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
@@ -203,7 +204,8 @@ function openPictures(
   { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
 ): { readonly pictures: Pictures; readonly maker: PictureMaker } {
   const { imagePresets: presets, imageMemoryBytes: memoryLimit, workers: gateways } = config;
-  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways, log });
+  const folder = join(config.dataDir, 'pictures');
+  const maker = new PictureMaker({ store, cloudFiles, folder, memoryLimit, gateways, log });
   measurePictures(metrics, maker);
   const { id: deploymentId } = deployment;
   return { maker, pictures: new Pictures({ deploymentId, store, projects, maker, locks, presets }) };
