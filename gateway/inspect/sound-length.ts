@@ -86,7 +86,8 @@ function samplesAt(
     at + 12 + ((flags & 2) === 0 ? 0 : 4) + ((flags & 4) === 0 ? 0 : 100) + ((flags & 8) === 0 ? 0 : 4);
   const isKnown = /^La(?:ME|vc|vf)/i.test(head.toString('latin1', encoder, encoder + 4));
   // http://gabriel.mp3-tech.org/mp3infotag.html: two numbers of twelve bits
-  const ends = isKnown ? head.readUIntBE(encoder + 21, 3) : 0;
+  // throws where the head is cut off before them
+  const ends = head.readUIntBE(encoder + 21, 3) * Number(isKnown);
   return head.readUInt32BE(at + 8) * samplesAFrame - (ends >> 12) - (ends & 0xfff);
 }
 
