@@ -21,6 +21,8 @@ export interface ProjectFiles {
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
   /** Whether there are any, also in the trash or held back by a scanner. */
   hasAny(project: FilesPlace, signal: AbortSignal): Promise<boolean>;
+  /** Whether there is such a file that is not shown: in the trash, expired, or held back by a scanner. */
+  isHidden(project: FilesPlace, name: string, signal: AbortSignal): Promise<boolean>;
   /** The files among the names. */
   named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly ProjectFile[]>;
   /** The names that have a file, whatever caches say. */
@@ -56,6 +58,13 @@ export class TableFiles implements ProjectFiles {
     const sql = `SELECT 1 FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}
       AND project_slug = ${textLiteral(slug)} AND (expires_at = 0 OR expires_at > ${Date.now()}) LIMIT 1`;
     return (await this.#db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
+  }
+
+  async isHidden({ ownerId, slug }: FilesPlace, name: string, signal: AbortSignal): Promise<boolean> {
+    const sql = `SELECT 1 FROM ${this.#table} WHERE name = ${textLiteral(name)} AND owner_id = ${textLiteral(ownerId)}
+      AND project_slug = ${textLiteral(slug)}
+      AND (trashed_at > 0 OR state != '' OR (expires_at > 0 AND expires_at <= ${Date.now()})) LIMIT 1`;
+    return (await this.#db.rows({ sql, signal, home: 'cloud_files', account: ownerId })).length > 0;
   }
 
   async named(
