@@ -21,9 +21,9 @@ async function load(url: string, n: number, body: Buffer, par: number, type?: st
 const servers = await Promise.all(roots.map(start));
 const png = readFileSync('/tmp/types-media/i.png');
 const image = Buffer.concat([png, file.subarray(png.length)]);
-for (const [what, body, n, par, type] of [['U6 64 KiB octets', file, 1500, 8, undefined], ['64 KiB png', image, 1500, 8, 'image/png'], ['U1 64 MiB', big, 6, 1, undefined]] as const) {
+for (const [what, body, n, par, type] of [['U1 64 MiB', big, 5, 1, undefined], ['U6 64 KiB octets', file, 1000, 8, undefined]] as const) {
   const ratios: number[] = []; const all: number[][] = [[],[]];
-  for (let round=0; round<8; round++) {
+  for (let round=0; round<12; round++) {
     const got: number[] = [];
     const order = round % 2 ? [1,0] : [0,1];
     for (const k of order) { const s = servers[k]!; const before = cpu(s.c.pid!); await load(s.url, n, body, par, type); await new Promise(r=>setTimeout(r,300)); got[k] = (cpu(s.c.pid!)-before)/n; }
@@ -34,3 +34,4 @@ for (const [what, body, n, par, type] of [['U6 64 KiB octets', file, 1500, 8, un
 }
 for (const s of servers) { s.c.kill(); await new Promise(r => s.c.on('exit', r)); rmSync(s.dir, {recursive:true, force:true}); }
 process.exit(0);
+
