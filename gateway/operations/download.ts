@@ -196,8 +196,12 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
 /** The picture that is wanted instead of the file; null: none. Throws 400 for several. */
 function wantedPicture(request: HttpRequest): WantedPicture | null {
   if (request.query.length === 0) return null;
-  const [preset, ...more] = request.query.filter(([name]) => name === 'preset').map(([, value]) => value);
-  if (more.length > 0) throw invalidCondition(['preset is given more than once']);
+  let preset: string | undefined;
+  for (const [name, value] of request.query) {
+    if (name !== 'preset') continue;
+    if (preset !== undefined) throw invalidCondition(['preset is given more than once']);
+    preset = value;
+  }
   return preset === undefined ? null : { preset, format: acceptedFormat(request.header('accept')) };
 }
 
@@ -293,7 +297,7 @@ function endOfLink(
   { links }: Pick<DownloadDeps, 'links'>,
   request: HttpRequest,
 ): number | null | Promise<number | null> {
-  if (request.query.length === 0) return null;
+  if (!request.query.some(([name]) => name === 'expires' || name === 'signature')) return null;
   const values = (wanted: string) =>
     request.query.filter(([name]) => name === wanted).map(([, value]) => value);
   const [expires, ...moreExpires] = values('expires');
