@@ -170,6 +170,10 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
       const files = await Promise.all(stored.map((name) => cloudFiles.findByName(name, signal)));
       return files.filter((file) => file?.ownerId === ownerId && file.projectSlug === slug) as CloudFile[];
     },
+    async isHidden({ ownerId, slug: projectSlug }, name, signal) {
+      const found = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
+      return found?.ownerId === ownerId && found.projectSlug === projectSlug && !isPublished(found);
+    },
     async stored(_, names, signal) {
       const found = await cloudFiles.findByPrefixes(names.filter(isStoredName), signal);
       return new Set(found.filter((file) => isPublished(file)).map(({ name }) => name));
