@@ -142,6 +142,8 @@ export interface UploadLinkOptions extends Abortable {
   readonly maxBytes?: number;
   /** Such as `image/png`, or `image/` for all images. */
   readonly type?: string;
+  /** Files whose bytes are not of the type are refused as well. */
+  readonly verifyType?: boolean;
   /** Most uploads. */
   readonly times?: number;
   /** Seconds that a file stays, unless its uploader says less. */

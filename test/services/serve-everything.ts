@@ -44,6 +44,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn, noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
 import { newFile, testDeployment } from './new-file.ts';
+import { picturesOn } from './pictures.ts';
 import { queryConfig } from './plain-store.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
@@ -119,6 +120,8 @@ export async function serveEverything(options: {
   const trash = new FileTrash({ cloudFiles, store, uses, days: 7 });
   const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
+  const presets = [{ name: 'thumb', width: 9, height: 9, fit: 'inside' as const }];
+  const { pictures, maker } = picturesOn({ store, cloudFiles, presets });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
   void uploadKeys.use(busy, { userId: usualOwner }, () => new Promise(() => {}));
@@ -173,6 +176,7 @@ export async function serveEverything(options: {
       keys: uploadKeys,
       used,
       trash,
+      pictures,
       ...planned,
       ...counted,
     }),
@@ -232,6 +236,7 @@ export async function serveEverything(options: {
     },
     async close() {
       await server.close(0);
+      await maker.close();
       await records.close();
       await rm(root, { recursive: true, force: true });
     },
