@@ -120,6 +120,8 @@ async function askAgain(t: Test, server: Sluice, { live, trashed, unsure, counts
     if (status === 200 && text === content) live.set(name, content);
     else if (status !== 404) t.fail(`${name}: ${status} ${text}`);
     else if ((await ask(server, 'POST', `/${name}/restore`)).status === 200) live.set(name, content);
+    // the object may be deleted, and the row be left
+    else t.match((await ask(server, 'DELETE', `/${name}?trash=false`)).status, /^(?:204|404)$/);
     trashed.delete(name);
   }
 }
@@ -219,7 +221,8 @@ t.test('at each step, between gateways', { timeout: 600_000 }, async (t) => {
   stub.clearFaults();
   t.match((await ask(two, 'POST', `/${emptied}/restore`)).status, /^(?:404|503)$/, 'not without its bytes');
   t.equal((await ask(two, 'GET', `/${emptied}`)).status, 404);
-  await clean(t, { ...stores, DATA_DIR: two.dataDir });
+  // a running gateway would do it, by its own settings
+  await clean(t, { ...stores, DATA_DIR: three.dataDir });
   t.strictSame(await listed(two), [restored]);
   t.strictSame(await listed(two, '&trash=true'), []);
   const keys = stub.objects().map(({ key }) => key.slice(key.lastIndexOf('/') + 1));
