@@ -22,6 +22,7 @@ import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
@@ -32,7 +33,7 @@ import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './ope
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly store: ObjectStore;
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
@@ -57,8 +58,10 @@ interface Reader {
   readonly backup: boolean;
 }
 
+/** A year. Seconds. */
+const longestCaching = 31_536_000;
 // a file never changes
-const publicCaching = 'public, max-age=31536000, immutable';
+const publicCaching = `public, max-age=${longestCaching}, immutable`;
 const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
@@ -117,6 +120,7 @@ export const download: OperationDefinition<DownloadDeps> = {
     ...accountErrors,
     'link_refused',
     'not_found',
+    'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
     'unavailable',
@@ -139,7 +143,8 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
         assertMayRead(deps, served.file, request, reader);
-        return answerFile(request, served, headersFor(reader, served.file), (range) =>
+        assertShown(served.file);
+        return answerFile(request, served, headersFor(reader, served.file, deps.fileLinks), (range) =>
           range === null ? bytes : bytes.subarray(range.start, range.end + 1),
         );
       }),
@@ -151,9 +156,10 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const { signal } = request;
   const { name = '' } = request.params;
   const moment = smallFiles.begin();
-  const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
+  const file = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
   if (file === null) throw fileNotFound();
   assertMayRead(deps, file, request, reader);
+  assertShown(file);
   const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -163,7 +169,7 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
   const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
-  const response = answerFile(request, served, headersFor(reader, file), (range) => ({
+  const response = answerFile(request, served, headersFor(reader, file, fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -184,10 +190,15 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup }: Reader,
-  { owner }: CloudFile,
+  { owner, expiresAt }: CloudFile,
+  fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  if (expiresAt === undefined || fileLinks === 'private') return owned;
+  // no copy outlives the file
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  return { ...owned, 'cache-control': `public, max-age=${Math.min(seconds, longestCaching)}, immutable` };
 }
 
 /** Joins chunks. Throws unless their total is `size`. */
