@@ -62,7 +62,7 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       mode: config.registration,
       apiUrl: config.consoleApiUrl ?? '',
       filesArePublic: config.publicFilesUrl !== undefined || config.fileLinks === 'public',
-      trashDays: 0,
+      trashDays: config.trashDays,
       scansFiles: false,
       publicUrl: config.publicUrl,
       limiter: limiters.token,

@@ -59,6 +59,12 @@ export const fileOrders = {
 } as const;
 export type FileOrder = keyof typeof fileOrders;
 
+const hiddenQueries = {
+  trashed: { trash: 'true' },
+  checking: { hidden: 'checking' },
+  refused: { hidden: 'refused' },
+} as const;
+
 interface ListOptions {
   readonly after: string | null;
   readonly order?: FileOrder;
@@ -84,7 +90,7 @@ export async function listFiles(
     name: filter.name || undefined,
     type: filter.type || undefined,
     folder: filter.folder || undefined,
-    hidden,
+    ...(hidden === undefined ? {} : hiddenQueries[hidden]),
     from: filter.from === '' ? undefined : momentOf(filter.from),
     to: filter.to === '' ? undefined : momentOf(filter.to, { end: true }),
   };

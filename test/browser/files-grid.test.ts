@@ -1,0 +1,142 @@
+/** Files as pictures, in folders, with an expiry, in the trash and in quarantine. */
+import t from 'tap';
+import { makeToken, openConsole, register } from '../services/console-browser.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { seriousFindings } from '../services/records-browser.ts';
+import { samplePng } from '../services/sample-media.ts';
+
+const server = await openConsole({ env: { TRASH_DAYS: '30', FILE_LINKS: 'private' } });
+t.teardown(() => server.close());
+const { page, problems } = await server.open({
+  reducedMotion: 'reduce',
+  viewport: { width: 1280, height: 800 },
+});
+await register(server, page);
+const token = await makeToken(server, page, 'files');
+const screenshots = process.env.SCREENSHOTS;
+const narrow = { width: 360, height: 760 };
+const wide = { width: 1280, height: 800 };
+
+interface Made {
+  readonly name: string;
+  readonly folder?: string;
+  readonly expiresAt?: string;
+}
+
+async function put(
+  project: string,
+  file: { name: string; type: string; body: Uint8Array | string },
+  query = '',
+): Promise<Made> {
+  const response = await fetch(`${server.sluice.baseUrl}/_f_/${project}/${file.name}?${query}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-type': file.type },
+    body: new Blob([file.body]),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return JSON.parse(text);
+}
+
+async function look(name: string): Promise<void> {
+  if (screenshots !== undefined)
+    await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true });
+}
+
+/** Nothing serious for people with other senses, and one direction to scroll in on a phone. */
+async function usable(t: Tap, name: string): Promise<void> {
+  for (const size of [wide, narrow]) {
+    await page.setViewportSize(size);
+    await page.waitForLoadState('networkidle');
+    t.strictSame(await seriousFindings(page), [], `${name}, ${size.width} pixels`);
+    t.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+      `${name}: ${size.width} pixels scroll in one direction`,
+    );
+    await look(`${name}-${size.width}`);
+  }
+  await page.setViewportSize(wide);
+}
+type Tap = Parameters<Parameters<typeof t.test>[1] & {}>[0];
+
+const png = (hue: number) => ({ name: `p${hue}.png`, type: 'image/png', body: samplePng(hue) });
+
+t.test('a grid of small originals, where there are no presets', async (t) => {
+  for (const hue of [0, 40, 80, 120, 160, 200, 240]) await put('plain', png(hue));
+  const large = new Uint8Array(300_000);
+  large.set(samplePng(300).subarray(0, 8));
+  await put('plain', { name: 'large.png', type: 'image/png', body: large });
+  await put('plain', { name: 'notes.txt', type: 'text/plain', body: 'notes' });
+  await put('plain', { name: 'soon.txt', type: 'text/plain', body: 'x' }, `expiresIn=${3 * 86_400 + 60}`);
+  const fetched: string[] = [];
+  page.on('request', (request) => {
+    if (request.resourceType() === 'image') fetched.push(request.url());
+  });
+  await page.goto(server.url('/projects/plain/files'));
+  await page.getByRole('row', { name: /soon\.txt gone in 3 days/ }).waitFor();
+  await page.getByRole('radio', { name: 'Pictures' }).check();
+  await page.waitForURL('**/files?view=grid');
+  const grid = page.getByRole('list', { name: 'Files of plain' });
+  await eventuallyEqual(t, () => grid.getByRole('listitem').count(), 10);
+  await eventuallyEqual(t, () => grid.locator('img').count(), 7);
+  t.notOk(fetched.some((url) => url.includes('large')));
+  await usable(t, 'grid-plain');
+
+  // arrows move between pictures
+  const focused = () => page.evaluate<string>('document.activeElement.title');
+  await page.getByRole('button', { name: 'soon.txt', exact: true }).focus();
+  await page.keyboard.press('ArrowRight');
+  t.equal(await focused(), 'notes.txt');
+  await page.keyboard.press('ArrowDown');
+  const below = await focused();
+  t.match(below, /^p\d+\.png$/);
+  await page.keyboard.press('ArrowUp');
+  t.equal(await focused(), 'notes.txt');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'notes.txt' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.equal(await focused(), 'notes.txt', 'the focus is back');
+
+  await page.reload();
+  await grid.waitFor();
+  await page.getByRole('radio', { name: 'List' }).check();
+  await page.getByRole('row', { name: /notes\.txt/ }).waitFor();
+  t.strictSame(problems.splice(0), []);
+});
+
+t.test('a deleted file is in the trash, comes back, and is gone for good', async (t) => {
+  for (const hue of [10, 50, 90]) await put('bin', png(hue));
+  await page.goto(server.url('/projects/bin/files'));
+  await page.getByLabel('Select p10.png').check();
+  await page.getByLabel('Select p50.png').check();
+  await page.getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByText('Files in the trash can be restored for 30 days.').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByText('2 files deleted.').waitFor();
+  await page.getByRole('link', { name: 'Trash' }).click();
+  await page.getByRole('row', { name: /p10\.png .* gone in 30 days/ }).waitFor();
+  await usable(t, 'trash');
+  await page.getByRole('button', { name: 'Restore p10.png' }).click();
+  await page.getByText('1 file restored.').waitFor();
+  await page.getByRole('row', { name: /p10\.png/ }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Delete p50.png for good' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 file' }).click();
+  await page.getByRole('heading', { name: 'The trash is empty' }).waitFor();
+  await page.getByRole('navigation', { name: 'Files by state' }).getByRole('link', { name: 'Files' }).click();
+  await page.getByRole('row', { name: /p10\.png/ }).waitFor();
+  t.equal(await page.getByRole('row').count(), 3, 'two files');
+
+  // many at once
+  await page.getByLabel('2 files').check();
+  await page.getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 files' }).click();
+  await page.getByText('2 files deleted.').last().waitFor();
+  await page.getByRole('link', { name: 'Trash' }).click();
+  await page.getByLabel('2 files').check();
+  await page.getByRole('button', { name: 'Restore 2 files' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Restore 2 files' }).click();
+  await page.getByText('2 files restored.').waitFor();
+  await page.getByRole('heading', { name: 'The trash is empty' }).waitFor();
+  t.strictSame(problems.splice(0), []);
+});
