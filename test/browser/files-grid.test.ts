@@ -1,5 +1,5 @@
 /** Files as pictures, in folders, with an expiry, in the trash and in quarantine. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { makeToken, openConsole, register } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { seriousFindings } from '../services/records-browser.ts';
@@ -44,7 +44,7 @@ async function look(name: string): Promise<void> {
 }
 
 /** Nothing serious for people with other senses, and one direction to scroll in on a phone. */
-async function usable(t: Tap, name: string): Promise<void> {
+async function usable(t: Test, name: string): Promise<void> {
   for (const size of [wide, narrow]) {
     await page.setViewportSize(size);
     await page.waitForLoadState('networkidle');
@@ -57,7 +57,6 @@ async function usable(t: Tap, name: string): Promise<void> {
   }
   await page.setViewportSize(wide);
 }
-type Tap = Parameters<Parameters<typeof t.test>[1] & {}>[0];
 
 const png = (hue: number) => ({ name: `p${hue}.png`, type: 'image/png', body: samplePng(hue) });
 
@@ -138,5 +137,68 @@ t.test('a deleted file is in the trash, comes back, and is gone for good', async
   await page.getByRole('dialog').getByRole('button', { name: 'Restore 2 files' }).click();
   await page.getByText('2 files restored.').waitFor();
   await page.getByRole('heading', { name: 'The trash is empty' }).waitFor();
+  t.strictSame(problems.splice(0), []);
+});
+
+t.test('presets of a project are made, and its grid loads pictures by them', async (t) => {
+  for (const hue of [20, 60, 100, 140]) {
+    const body = samplePng(hue, 1200, 900);
+    t.ok(body.byteLength > 262_144, 'too large to be a thumbnail of itself');
+    await put('sized', { name: `big-${hue}.png`, type: 'image/png', body });
+  }
+  await put('sized', { name: 'broken.png', type: 'image/png', body: 'no picture' });
+  await page.goto(server.url('/projects/sized/files'));
+  await page.getByRole('link', { name: 'Presets' }).click();
+  await page.getByRole('heading', { name: 'No presets yet' }).waitFor();
+  const dialog = page.getByRole('dialog');
+  const make = async (name: string, width: string, height: string): Promise<void> => {
+    await page.getByRole('button', { name: 'New preset' }).first().click();
+    await dialog.getByLabel('Name').fill(name);
+    await dialog.getByLabel('Width').fill(width);
+    await dialog.getByLabel('Height').fill(height);
+    await dialog.getByRole('button', { name: 'Create the preset' }).click();
+  };
+  await make('Big', '0', '5000');
+  const alert = dialog.getByRole('alert');
+  await alert.getByText('The name should have 1 to 32 small letters').waitFor();
+  await alert.getByText('The width should be a whole number from 1 to 4096.').waitFor();
+  await alert.getByText('The height should be a whole number from 1 to 4096.').waitFor();
+  await dialog.getByLabel('Name').fill('card');
+  await dialog.getByLabel('Width').fill('320');
+  await dialog.getByLabel('Height').fill('320');
+  await dialog.getByRole('button', { name: 'Create the preset' }).click();
+  await page.getByRole('row', { name: /card 320 × 320 pixels Fills the box.* the project/ }).waitFor();
+  await make('card', '100', '100');
+  await alert.getByText('The project has a preset card already.').waitFor();
+  await dialog.getByLabel('Name').fill('large');
+  await dialog.getByLabel('Width').fill('700');
+  await dialog.getByLabel('Height').fill('700');
+  await dialog.getByRole('button', { name: 'Create the preset' }).click();
+  await page.getByRole('row', { name: /large 700/ }).waitFor();
+  await make('tiny', '64', '64');
+  await page.getByRole('row', { name: /tiny/ }).waitFor();
+  await usable(t, 'presets');
+
+  await page.goto(server.url('/projects/sized/files?view=grid'));
+  const pictures = page.locator('.file-grid img');
+  await eventuallyEqual(t, () => pictures.count(), 4, 'an icon for the broken one');
+  const loaded = (): Promise<unknown> =>
+    pictures.evaluateAll((all) =>
+      (all as HTMLImageElement[]).map((one) => [one.naturalWidth, /preset=card$/.test(one.currentSrc)]),
+    );
+  await eventuallyEqual(t, loaded, Array(4).fill([320, true]));
+  t.match(problems.splice(0).join(), / 422 /, 'the broken picture alone');
+  await usable(t, 'grid-presets');
+  problems.splice(0);
+
+  await page.goto(server.url('/projects/sized/files/presets'));
+  await page.getByRole('button', { name: 'Change card' }).click();
+  await dialog.getByLabel('Picture').selectOption({ label: 'Fits into the box' });
+  await dialog.getByRole('button', { name: 'Change the preset' }).click();
+  await page.getByRole('row', { name: /card 320 × 320 pixels Fits into the box/ }).waitFor();
+  await page.getByRole('button', { name: 'Delete card' }).click();
+  await dialog.getByRole('button', { name: 'Delete the preset' }).click();
+  await page.getByRole('row', { name: /card/ }).waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /large/ }).waitFor();
   t.strictSame(problems.splice(0), []);
 });

@@ -75,7 +75,8 @@ async function* madePictures(
 }
 
 async function statusOf(address: string, signal?: AbortSignal) {
-  const call = { method: 'HEAD', headers: { accept: 'image/*' }, signal };
+  // as browsers ask for images, so that no picture is made for this request alone
+  const call = { method: 'HEAD', headers: { accept: 'image/avif,image/webp,image/*' }, signal };
   const { status, headers } = await send(address, call, 'omit');
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN);
   return { status, retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined };
