@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import {
-  chunksUnsupported,
-  invalidOptions,
-  payloadTooLarge,
-  wrongContentType,
-} from '#kernel/errors/catalogue.ts';
+import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
-import { withLifetime } from '../access/file-lifetime.ts';
+import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
 import { assertFits } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
@@ -73,17 +68,13 @@ function putFileOperation(deps: UploadDeps): Handler {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
     if (copy !== null) assertMayCopy(grant, projectSlug);
-    const { expiresIn } = properties;
-    if (copy !== null && expiresIn !== undefined && copy.createdAt.getTime() + expiresIn * 1000 <= Date.now())
-      throw invalidOptions(['The file that is copied has expired']);
     const { userId, bound } = grant;
     const owner = copy === null ? (bound?.user ?? undefined) : copy.owner;
     await checkPreconditions(deps, request, { userId, projectSlug, bound });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
         {
-          // a copy stays as long as its original
-          ...(copy === null ? withLifetime(grant, properties) : properties),
+          ...(copy === null ? withLifetime(grant, properties) : copyLifetime(copy, properties)),
           ...{ fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
         },
         {
