@@ -1,62 +1,11 @@
-/** Files as pictures, in folders, with an expiry, in the trash and in quarantine. */
-import t, { type Test } from 'tap';
-import { makeToken, openConsole, register } from '../services/console-browser.ts';
+/** Files as pictures, with an expiry, and in the trash; the presets of a project. */
+import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { seriousFindings } from '../services/records-browser.ts';
+import { openFiles } from '../services/files-browser.ts';
 import { samplePng } from '../services/sample-media.ts';
 
-const server = await openConsole({ env: { TRASH_DAYS: '30', FILE_LINKS: 'private' } });
+const { server, page, problems, put, usable } = await openFiles({ TRASH_DAYS: '30', FILE_LINKS: 'private' });
 t.teardown(() => server.close());
-const { page, problems } = await server.open({
-  reducedMotion: 'reduce',
-  viewport: { width: 1280, height: 800 },
-});
-await register(server, page);
-const token = await makeToken(server, page, 'files');
-const screenshots = process.env.SCREENSHOTS;
-const narrow = { width: 360, height: 760 };
-const wide = { width: 1280, height: 800 };
-
-interface Made {
-  readonly name: string;
-  readonly folder?: string;
-  readonly expiresAt?: string;
-}
-
-async function put(
-  project: string,
-  file: { name: string; type: string; body: Uint8Array | string },
-  query = '',
-): Promise<Made> {
-  const response = await fetch(`${server.sluice.baseUrl}/_f_/${project}/${file.name}?${query}`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': file.type },
-    body: new Blob([file.body]),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text);
-  return JSON.parse(text);
-}
-
-async function look(name: string): Promise<void> {
-  if (screenshots !== undefined)
-    await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true });
-}
-
-/** Nothing serious for people with other senses, and one direction to scroll in on a phone. */
-async function usable(t: Test, name: string): Promise<void> {
-  for (const size of [wide, narrow]) {
-    await page.setViewportSize(size);
-    await page.waitForLoadState('networkidle');
-    t.strictSame(await seriousFindings(page), [], `${name}, ${size.width} pixels`);
-    t.ok(
-      await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
-      `${name}: ${size.width} pixels scroll in one direction`,
-    );
-    await look(`${name}-${size.width}`);
-  }
-  await page.setViewportSize(wide);
-}
 
 const png = (hue: number) => ({ name: `p${hue}.png`, type: 'image/png', body: samplePng(hue) });
 
@@ -202,38 +151,5 @@ t.test('presets of a project are made, and its grid loads pictures by them', asy
   await dialog.getByRole('button', { name: 'Delete the preset' }).click();
   await page.getByRole('row', { name: /card/ }).waitFor({ state: 'detached' });
   await page.getByRole('row', { name: /large/ }).waitFor();
-  t.strictSame(problems.splice(0), []);
-});
-
-t.test('files of a folder are listed with their paths, shared and deleted together', async (t) => {
-  const first = await put('album', { name: 'p10.png', type: 'image/png', body: samplePng(10) }, 'folder=new');
-  const folder = first.folder ?? '';
-  const inFolder = new URLSearchParams({ folder, path: 'day 2/beach.png' });
-  await put('album', { name: 'x.png', type: 'image/png', body: samplePng(50) }, `${inFolder}`);
-  await put('album', png(90));
-  await page.goto(server.url('/projects/album/files?view=grid'));
-  const tiles = page.locator('.tile');
-  await eventuallyEqual(t, () => tiles.count(), 3);
-  await page.getByText('day 2/beach.png').waitFor();
-  await usable(t, 'folders');
-  await page.getByLabel('Folder', { exact: true }).selectOption(folder);
-  await page.waitForURL(`**/files?view=grid&folder=${folder}`);
-  await eventuallyEqual(t, () => tiles.count(), 2);
-  const bar = page.getByRole('region', { name: 'Folder' });
-  await bar.getByText(`${server.sluice.baseUrl}/_f_/album/${folder}/`).waitFor();
-  await usable(t, 'folder');
-  await bar.getByText('Expiring link').click();
-  await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
-  await bar.getByRole('button', { name: 'Create and copy' }).click();
-  await bar.getByLabel('Copy the expiring link').waitFor();
-  const link = await page.evaluate<string>('navigator.clipboard.readText()');
-  t.equal((await fetch(`${link}day%202/beach.png`)).status, 200, link);
-  t.equal((await fetch(`${link}day%202/other.png`)).status, 404);
-
-  await bar.getByRole('button', { name: 'Delete the folder' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete the folder' }).click();
-  await page.getByText('Folder deleted.').waitFor();
-  await eventuallyEqual(t, () => tiles.count(), 1);
-  t.equal((await fetch(`${link}day%202/beach.png`)).status, 404);
   t.strictSame(problems.splice(0), []);
 });

@@ -10,10 +10,12 @@ export const hiddenPaths = { trashed: 'trash', checking: 'checking', refused: 'q
 interface FilesNavProps {
   readonly project: string;
   readonly current: HiddenKind | 'published';
+  /** When it changes, files are counted again. */
+  readonly total: number | undefined;
 }
 
 /** Links between the files, the trash and the files that a scanner holds back, where the server has them. */
-export function FilesNav({ project, current }: FilesNavProps): JSX.Element | null {
+export function FilesNav({ project, current, total }: FilesNavProps): JSX.Element | null {
   const { trashDays = 0, scansFiles = false } = session.value ?? {};
   const refused = useLoad(
     async (signal) => {
@@ -21,7 +23,7 @@ export function FilesNav({ project, current }: FilesNavProps): JSX.Element | nul
       const page = await listFiles(project, noFilter, { after: null, limit: 1, hidden: 'refused', signal });
       return page.total ?? 0;
     },
-    [project, scansFiles],
+    [project, scansFiles, total],
   );
   const base = to`/projects/${project}/files`;
   const kinds = [

@@ -100,7 +100,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     >
       {maySend && <DropZone project={project} />}
       <UploadPanel project={project} />
-      <FilesNav project={project} current="published" />
+      <FilesNav project={project} current="published" total={files.total} />
       {(filtered || !empty) && <FilterRow filter={filter} />}
       {filter.folder !== '' && (
         <FolderBar

@@ -1,4 +1,4 @@
-import type { Preset, Presets } from './presets-api.ts';
+import type { Preset, Presets } from './presets.ts';
 
 /** Pixels of a tile of the grid, at least. */
 const tilePixels = 240;

@@ -87,7 +87,7 @@ function HeldFilesView({ project, kind }: HeldFiles): JSX.Element {
   const actions = { restore: kind === 'trashed' ? act(restore) : null, remove: act(removeForGood) };
   return (
     <ProjectPage project={project} current="Files" intro={intro}>
-      <FilesNav project={project} current={kind} />
+      <FilesNav project={project} current={kind} total={files.total} />
       {(filtered || !empty) && <FilterRow filter={filter} />}
       {mayDelete && items.length > 0 && (
         <SelectionBar

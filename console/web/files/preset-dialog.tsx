@@ -4,7 +4,8 @@ import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
-import { fits, getPresets, type Preset, setPresets } from './presets-api.ts';
+import { fits, type Preset } from './presets.ts';
+import { getPresets, setPresets } from './presets-api.ts';
 
 interface PresetDialogProps {
   readonly project: string;

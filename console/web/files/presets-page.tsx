@@ -9,7 +9,8 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { ProjectPage } from '../projects/frames.tsx';
 import type { PageProps } from '../router.ts';
 import { PresetDialog } from './preset-dialog.tsx';
-import { fits, getPresets, type Preset, type Presets, setPresets } from './presets-api.ts';
+import { fits, type Preset, type Presets } from './presets.ts';
+import { getPresets, setPresets } from './presets-api.ts';
 
 interface ListedPreset extends Preset {
   readonly name: string;
