@@ -14,6 +14,8 @@ import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
+import { FolderPlaces } from './folders/folder-places.ts';
+import { ReplacedFiles } from './folders/replaced-files.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { removeFiles } from './janitor/remove-files.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
@@ -50,10 +52,12 @@ const downloadLimits = {
 /** Wires the upload gateway to the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
-  const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
-    await openStores(services);
-  const { memory, downloads } = openLimits(services, largestPart);
   const { locks, leases, linkUses } = openCoordination(services);
+  const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } = await openStores(
+    services,
+    locks,
+  );
+  const { memory, downloads } = openLimits(services, largestPart);
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
   const { filesUrl } = addresses;
   const open = openUploads(services, {
@@ -63,6 +67,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
   const uses = new FileUses({ db, database });
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
+  const redirects = openRedirects(config, { store, smallFiles });
+  const replaced = new ReplacedFiles({ store, plans, log });
+  const places = new FolderPlaces({ cloudFiles, used, replaced, quota, redirects, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
     store,
@@ -93,7 +100,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
       keys: new UploadKeys({ cloudFiles, locks }),
-      redirects: openRedirects(config, { store, smallFiles }),
+      ...{ redirects, places },
       maxUploadBytes: config.maxUploadBytes,
       maxDirectBytes: config.maxDirectBytes,
       smallestPart: direct.smallestPart,
@@ -117,6 +124,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       }
       await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
       await janitor.close();
+      await replaced.close();
       await used.close();
       await digests.close();
       await closeRows();

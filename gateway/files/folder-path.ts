@@ -8,6 +8,9 @@ export function pathProblem(path: string): string | null {
   // relative links could not reach them
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
     return 'should have no empty segment, and none that is . or ..';
+  // the address of a signed folder goes on like that
+  if (path.startsWith('~')) return 'should not begin with ~';
+  if (path === 'link') return 'should not be link, which signs the folder';
   if (/[\p{Cc}\\]/u.test(path)) return 'should have no control characters and no backslashes';
   if (!path.isWellFormed()) return 'should be Unicode';
   if (segments.length > mostSegments) return `should have at most ${mostSegments} segments`;

@@ -14,6 +14,7 @@ import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
 import { runSteps } from './janitor-run.ts';
 import { ObjectReconciler } from './object-reconciler.ts';
+import { removeReplaced } from './remove-replaced.ts';
 import { RowReconciler } from './row-reconciler.ts';
 
 export interface JanitorOptions {
@@ -24,7 +25,7 @@ export interface JanitorOptions {
   /** Uploads of this process are not stale, whatever the store says. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen' | 'isRefused'>;
-  readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has'>;
+  readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has' | 'closeFor'>;
   /** Null: parts are objects of their own. */
   readonly direct: Pick<DirectStore, 'abort'> | null;
   readonly log: Log;
@@ -105,6 +106,7 @@ export class Janitor {
         'expire plans': (run) => expirePlans(options, id, run),
         'abort uploads': (run) => abortStaleUploads(options, id, run),
         'match objects': (run) => this.#objects.run(id, run),
+        'remove replaced files': (run) => removeReplaced(options, run),
         'match rows': (run) => this.#rows.run(run),
       },
     );

@@ -3,11 +3,12 @@ import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { fileInUse } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
-import type { Handler } from '#server/http/http-types.ts';
+import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { accountErrors, noStore } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { UsedFiles } from '../access/used-files.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { assertPreconditions, validatorsOf } from '../download/conditional.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
@@ -22,6 +23,9 @@ export interface DeleteFileDeps {
   readonly used: Pick<UsedFiles, 'hold'>;
   readonly plans: Pick<PlanStore, 'closeFor'>;
 }
+
+/** The file of an address; null: there is none. */
+export type FindFile = (request: HttpRequest) => Promise<CloudFile | null> | null;
 
 /** Time limit of a deletion in the stores. Milliseconds. */
 export const deletionDeadline = 30_000;
@@ -45,22 +49,20 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  * is recent. The other order would leave an object without a row, and the janitor would restore the file. For the same
  * reason the janitor looks up rows before objects: it never mistakes a deletion under way for a missing row.
  */
-function deleteFileOperation({
-  authenticate,
-  cloudFiles,
-  store,
-  quota,
-  used,
-  plans,
-}: DeleteFileDeps): Handler {
+export function deleteFileOperation(
+  { authenticate, cloudFiles, store, quota, used, plans }: DeleteFileDeps,
+  find: FindFile = ({ params: { name = '' }, signal }) =>
+    isStoredName(name) ? cloudFiles.findByName(name, signal) : null,
+): Handler {
   return async (request) => {
     const { userId, bound } = await authenticate(request);
     // what is deleted has to be readable, too
     const mayDelete = touchable(bound, 'read', 'delete');
-    const { project, name = '' } = request.params;
-    const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+    const { project } = request.params;
+    const file = await find(request);
     if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayDelete(file))
       throw fileNotFound();
+    const { name } = file;
     assertPreconditions((name) => request.header(name), validatorsOf(file));
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);

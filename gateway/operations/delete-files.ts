@@ -1,4 +1,5 @@
 import { touchable } from '#catalogue/file-rules/touchable.ts';
+import type { FilesPlace } from '#catalogue/file-uses/file-use.ts';
 import { fileInUse, invalidBody } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
@@ -16,27 +17,26 @@ import { nameOfUpload, type OperationDefinition } from './operation.ts';
 const mostNames = 1000;
 const maxBodyBytes = 1_000_000;
 
-interface Failure {
+export interface Failure {
   readonly name: string;
   readonly code: 'not_found' | 'file_in_use' | 'unavailable';
   readonly message: string;
 }
 
-const deletions = named(
-  'Deletions',
-  exactObject({
-    deleted: { ...count, description: 'Number of deleted files' },
-    failed: {
-      type: 'array',
-      items: exactObject({
-        name: string,
-        code: { type: 'string', enum: ['not_found', 'file_in_use', 'unavailable'] },
-        message: string,
-      }),
-      description: 'Files that were not deleted',
-    },
-  }),
-);
+export const deletionCounts = {
+  deleted: { ...count, description: 'Number of deleted files' },
+  failed: {
+    type: 'array',
+    items: exactObject({
+      name: string,
+      code: { type: 'string', enum: ['not_found', 'file_in_use', 'unavailable'] },
+      message: string,
+    }),
+    description: 'Files that were not deleted',
+  },
+} as const;
+
+const deletions = named('Deletions', exactObject(deletionCounts));
 
 export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete files by their names',
@@ -71,65 +71,71 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 };
 
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
-function deleteFilesOperation({
-  authenticate,
-  cloudFiles,
-  store,
-  quota,
-  used,
-  plans,
-}: DeleteFileDeps): Handler {
+function deleteFilesOperation(deps: DeleteFileDeps): Handler {
+  const { authenticate, cloudFiles } = deps;
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId, bound } = await authenticate(request);
     const mayDelete = touchable(bound, 'read', 'delete');
     const names = readNames(await readJson(request, maxBodyBytes));
     const failed: Failure[] = [];
-    const missing = (name: string): void => {
-      failed.push({ name, code: 'not_found', message: 'There is no such file' });
-    };
     const find = (name: string) => (isStoredName(name) ? cloudFiles.findByName(name, request.signal) : null);
     const found: CloudFile[] = [];
     for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
       if (file?.projectSlug === project && file.ownerId === userId && mayDelete(file)) found.push(file);
-      else missing(names[index] as string);
+      else failed.push(missing(names[index] as string));
     }
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
-    const place = { ownerId: userId, slug: project };
-    const held = await used.hold(place, namesOf(found), signal);
-    const files = found.filter(({ name }) => !held.inUse.has(name));
-    for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
-    const keys = files.map(({ objectKey }) => objectKey);
-    const left = new Set(
-      await plans
-        .closeFor(files, signal)
-        .then(() => store.deleteAll(keys, signal))
-        .catch(async (error: unknown) => {
-          await held.release(namesOf(files)).catch(() => {});
-          throw error;
-        }),
-    );
-    let deleted = 0;
-    const removed: string[] = [];
-    const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
-      if (left.has(objectKey)) {
-        failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
-        return;
-      }
-      if (await cloudFiles.remove(name, signal)) deleted++;
-      else missing(name);
-      removed.push(name);
-    };
-    try {
-      await Promise.all(files.map(remove));
-    } finally {
-      quota.freed(userId);
-      held.deleted(removed);
-      await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
-    }
-    return noStoreJson({ deleted, failed });
+    const more = await deleteFound(deps, { ownerId: userId, slug: project }, found, signal);
+    return noStoreJson({ deleted: more.deleted, failed: [...failed, ...more.failed] });
   };
+}
+
+/** Deletes files of a project. @param found at most a thousand, which the sender may delete */
+export async function deleteFound(
+  { cloudFiles, store, quota, used, plans }: DeleteFileDeps,
+  place: FilesPlace,
+  found: readonly CloudFile[],
+  signal: AbortSignal,
+): Promise<{ readonly deleted: number; readonly failed: readonly Failure[] }> {
+  const failed: Failure[] = [];
+  const held = await used.hold(place, namesOf(found), signal);
+  const files = found.filter(({ name }) => !held.inUse.has(name));
+  for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
+  const keys = files.map(({ objectKey }) => objectKey);
+  const left = new Set(
+    await plans
+      .closeFor(files, signal)
+      .then(() => store.deleteAll(keys, signal))
+      .catch(async (error: unknown) => {
+        await held.release(namesOf(files)).catch(() => {});
+        throw error;
+      }),
+  );
+  let deleted = 0;
+  const removed: string[] = [];
+  const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
+    if (left.has(objectKey)) {
+      failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
+      return;
+    }
+    if (await cloudFiles.remove(name, signal)) deleted++;
+    else failed.push(missing(name));
+    removed.push(name);
+  };
+  try {
+    await Promise.all(files.map(remove));
+  } finally {
+    quota.freed(place.ownerId);
+    held.deleted(removed);
+    await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
+  }
+  return { deleted, failed };
+}
+
+function missing(name: string): Failure {
+  return { name, code: 'not_found', message: 'There is no such file' };
 }
 
 function namesOf(files: readonly CloudFile[]): readonly string[] {

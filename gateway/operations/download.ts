@@ -2,6 +2,7 @@ import type { Authenticate, Principal } from '#auth/authenticate.ts';
 import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
+import type { ReadMoment } from '#coordination/redis/freshness.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { string } from '#kernel/json/schema.ts';
@@ -46,7 +47,7 @@ export interface DownloadDeps {
 }
 
 /** The client of a download. */
-interface Reader {
+export interface Reader {
   /** When its expiring link ends, in seconds since 1970; null: it has none. */
   readonly linkEnds: number | null;
   /** The account of its token; null: no token is needed. */
@@ -55,11 +56,15 @@ interface Reader {
   readonly bound: BoundSender | undefined;
   /** It makes backups, which need the owner. */
   readonly backup: boolean;
+  /** Of an address whose file may be replaced: its Cache-Control. */
+  readonly caching?: string;
+  /** We send the bytes ourselves. */
+  readonly stays?: boolean;
 }
 
 // a file never changes
 const publicCaching = 'public, max-age=31536000, immutable';
-const privateCaching = 'private, no-cache';
+export const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
@@ -131,30 +136,56 @@ export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(endOfLink(deps, request), (linkEnds) =>
       continueWith(identify(deps, request, linkEnds !== null), (principal) => {
-        const { userId = null, bound, grants } = principal ?? {};
-        requiredFor(bound, 'read');
-        const backup = grants?.may?.includes('backup') === true && bound === undefined;
-        const reader = { linkEnds, userId, bound, backup };
-        const cached = deps.smallFiles.get(request.params.name ?? '');
-        if (cached === undefined) return fromStore(deps, request, reader);
-        const { served, bytes } = cached;
-        assertMayRead(deps, served.file, request, reader);
-        return answerFile(request, served, headersFor(reader, served.file), (range) =>
-          range === null ? bytes : bytes.subarray(range.start, range.end + 1),
-        );
+        const reader = readerOf(principal, linkEnds);
+        const { name = '' } = request.params;
+        return cachedAnswer(deps, request, reader, name) ?? fromStore(deps, request, reader);
       }),
     );
 }
 
+/** Throws 403 if rules let the sender read nothing. @param principal null: no token is needed */
+export function readerOf(principal: Principal | null, linkEnds: number | null): Reader {
+  const { userId = null, bound, grants } = principal ?? {};
+  requiredFor(bound, 'read');
+  const backup = grants?.may?.includes('backup') === true && bound === undefined;
+  return { linkEnds, userId, bound, backup };
+}
+
+/** The answer with the cached bytes of a small file; undefined: they are not cached. */
+export function cachedAnswer(
+  deps: DownloadDeps,
+  request: HttpRequest,
+  reader: Reader,
+  name: string,
+): HttpResponse | undefined {
+  const cached = deps.smallFiles.get(name);
+  if (cached === undefined) return undefined;
+  const { served, bytes } = cached;
+  assertMayRead(deps, served.file, request, reader);
+  return answerFile(request, served, headersFor(reader, served.file), (range) =>
+    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+  );
+}
+
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
-  const { cloudFiles, downloads, fileLinks, smallFiles } = deps;
-  const { signal } = request;
   const { name = '' } = request.params;
-  const moment = smallFiles.begin();
-  const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
+  const moment = deps.smallFiles.begin();
+  const file = isStoredName(name) ? await deps.cloudFiles.findByName(name, request.signal) : null;
   if (file === null) throw fileNotFound();
+  return answerStored(deps, request, reader, { file, moment });
+}
+
+/** The answer with the bytes of the store. @param stored.moment before the file was looked up */
+export async function answerStored(
+  deps: DownloadDeps,
+  request: HttpRequest,
+  reader: Reader,
+  { file, moment }: { readonly file: CloudFile; readonly moment: ReadMoment },
+): Promise<HttpResponse> {
+  const { downloads, fileLinks, smallFiles } = deps;
+  const { signal } = request;
   assertMayRead(deps, file, request, reader);
-  const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
+  const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
     if (redirect !== null) return redirect;
@@ -183,10 +214,11 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 
 /** Further headers of its answers; undefined: none. */
 function headersFor(
-  { linkEnds, bound, backup }: Reader,
+  { linkEnds, bound, backup, caching }: Reader,
   { owner }: CloudFile,
 ): Readonly<Record<string, string>> | undefined {
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
+  if (caching !== undefined) return { 'cache-control': caching };
   return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
 }
 
@@ -233,9 +265,10 @@ function inTurn(
  * When the signed link that replaces the token ends, in seconds since 1970; null: there is none. Throws 403 when the link
  * has expired or was not signed by us.
  */
-function endOfLink(
+export function endOfLink(
   { links }: Pick<DownloadDeps, 'links'>,
   request: HttpRequest,
+  name = request.params.name ?? '',
 ): number | null | Promise<number | null> {
   if (request.query.length === 0) return null;
   const values = (wanted: string) =>
@@ -244,7 +277,7 @@ function endOfLink(
   const [signature, ...moreSignatures] = values('signature');
   if (expires === undefined && signature === undefined) return null;
   if (moreExpires.length > 0 || moreSignatures.length > 0) throw linkRefused();
-  const { project: projectSlug = '', name = '' } = request.params;
+  const { project: projectSlug = '' } = request.params;
   return links.isGood({ projectSlug, name }, expires ?? '', signature ?? '').then((good) => {
     if (!good) throw linkRefused();
     return Number(expires);
@@ -252,7 +285,7 @@ function endOfLink(
 }
 
 /** The sender by its token; null: no token is needed. Throws 401 for an invalid token. */
-function identify(
+export function identify(
   { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,
   linked: boolean,

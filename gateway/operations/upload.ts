@@ -29,6 +29,7 @@ import {
   propertyParameters,
   readProperties,
 } from '../files/sent-properties.ts';
+import type { FolderPlaces, Replacement } from '../folders/folder-places.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
@@ -57,6 +58,7 @@ export interface UploadDeps {
   readonly access: UploadAccess;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'findByName' | 'insert'>;
+  readonly places: FolderPlaces;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly digests: Digests;
@@ -95,7 +97,14 @@ export const upload: OperationDefinition<UploadDeps> = {
     },
   },
   answers: storedAnswer('The stored file'),
-  errors: [...sendingErrors, 'invalid_options', 'missing_file_part', 'unsupported_media_type'],
+  errors: [
+    ...sendingErrors,
+    'invalid_options',
+    'not_found',
+    'file_exists',
+    'missing_file_part',
+    'unsupported_media_type',
+  ],
   sample: uploadSample,
   handler: (deps) => deps.access.refundOnFailure(uploadOperation(deps)),
 };
@@ -166,13 +175,17 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
   const ofQuery = propertiesOfQuery(request);
-  const describe = ({ fields, ...part }: FilePart): FileDraft => {
-    const ofForm = readProperties((name) => fields.get(name));
-    return draftFile(
-      { ...ofQuery, ...ofForm, ...part },
-      { id, deploymentId, ownerId: userId, owner, projectSlug },
-    );
+  const describe = async ({ fields, ...part }: FilePart, signal: AbortSignal): Promise<FileDraft> => {
+    const sent = { ...ofQuery, ...readProperties((name) => fields.get(name)) };
+    const file = { ownerId: userId, projectSlug, fileName: part.fileName, bound };
+    // a repeated upload is at its path already
+    const placed =
+      keyed === null
+        ? await deps.places.place(sent, file, signal)
+        : await deps.places.inFolder(sent, file, signal);
+    return draftFile({ ...placed, ...part }, { id, deploymentId, ownerId: userId, owner, projectSlug });
   };
+  let draft: FileDraft | undefined;
   const received = await receiveFile({
     boundary,
     checksums,
@@ -188,13 +201,14 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     signal: request.signal,
     onCleanup,
     begin: async (part, signal) => {
-      const draft = describe(part);
+      draft = await describe(part, signal);
       assertFits(grant, draft, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
-  return storeFile(deps, request, { received, draft: describe(received.part), onCleanup, keyed, bound });
+  // it has been described: the part has begun
+  return storeFile(deps, request, { received, draft: draft as FileDraft, onCleanup, keyed, bound });
 }
 
 interface ReceivedUpload {
@@ -207,6 +221,8 @@ interface ReceivedUpload {
   readonly bound: BoundSender | undefined;
   /** For a copy; absent: now. */
   readonly createdAt?: Date | undefined;
+  /** Of a PUT; absent: the file replaces none. */
+  readonly replacement?: Replacement | undefined;
 }
 
 /** Makes a file of an object whose bytes have all arrived. */
@@ -215,7 +231,7 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, received, keyed, bound, createdAt = new Date() } = upload;
+  const { draft, received, keyed, bound, createdAt = new Date(), replacement } = upload;
   if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
@@ -226,8 +242,9 @@ export async function storeFile(
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
     const file = fileOfDraft(draft, { size, crc32, sha256 }, createdAt);
-    await storeRow(deps, request, file);
+    await storeRow(deps, request, file, replacement);
     stored = true;
+    await replacement?.finish();
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
     return answer(file, deps.fileUrl(file));
   } finally {
@@ -287,10 +304,12 @@ async function storeRow(
   { cloudFiles, store, uploads, log }: UploadDeps,
   request: HttpRequest,
   file: CloudFile,
+  replacement: Replacement | undefined,
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, commitDeadline());
+    await cloudFiles.insert(file, commitDeadline(), replacement?.take);
   } catch (cause) {
+    await replacement?.release();
     // the answer does not wait for the removal, but the upload is under way until it ends
     uploads.begin(file, file.objectKey);
     store

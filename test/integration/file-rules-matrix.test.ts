@@ -66,6 +66,8 @@ interface Subject {
   readonly name: string;
   /** Of an upload under way. */
   readonly upload: string;
+  /** Of the file. */
+  readonly folder: string;
   /** Of a planned one, whose file is empty. */
   readonly plan: string;
   readonly mark: string;
@@ -77,7 +79,12 @@ const tus = { 'tus-resumable': '1.0.0' };
 async function subjectOf({ token }: { readonly token: string }): Promise<Subject> {
   const mark = `mark${marks++}x`;
   const headers = acting({ token });
-  const file = await owned({ method: 'PUT', path: `/_f_/app/${mark}.csv`, bytes: `a\n${mark}\n`, headers });
+  const file = await owned({
+    method: 'PUT',
+    path: `/_f_/app/new/${mark}.csv`,
+    bytes: `a\n${mark}\n`,
+    headers,
+  });
   const began = await owned({
     method: 'POST',
     path: '/_f_/app/resumable',
@@ -89,11 +96,13 @@ async function subjectOf({ token }: { readonly token: string }): Promise<Subject
     body: { name: 'empty.txt', size: 0 },
     headers,
   });
-  return { name: file.json().name, upload, plan: planned.json().id, mark };
+  const { name, folder } = file.json();
+  return { name, folder, upload, plan: planned.json().id, mark };
 }
 const absent: Subject = {
   name: `${randomUUID()}_markNONEx.csv`,
   upload: `${randomUUID()}_file`,
+  folder: randomUUID(),
   plan: '01a22bd5-8854-7642-81c6-522ddce75960_empty.txt',
   mark: 'markNONEx',
 };
@@ -137,6 +146,18 @@ const questions: Readonly<
   deleteFiles: ({ name }) => ({ path: '/_delete_', body: { names: [name] } }),
   listFiles: ({ mark }) => ({ path: `?name=${mark}&count=true` }),
   link: ({ name }) => ({ path: `/${name}/link`, body: { expiresIn: 60 } }),
+  downloadInFolder: ({ folder, mark }) => ({
+    path: `/${folder}/${mark}.csv`,
+    headers: { range: 'bytes=0-1', 'if-none-match': '"x"' },
+  }),
+  putInFolder: ({ folder, mark }) => ({
+    method: 'PUT',
+    path: `/${folder}/${mark}.csv`,
+    bytes: 'x',
+    headers: { 'if-match': '*' },
+  }),
+  deleteInFolder: ({ folder, mark }) => ({ method: 'DELETE', path: `/${folder}/${mark}.csv` }),
+  deleteFolder: ({ folder }) => ({ method: 'DELETE', path: `/${folder}/` }),
   download: ({ name }) => ({ path: `/${name}`, headers: { range: 'bytes=0-1', 'if-none-match': '"x"' } }),
   putFile: ({ name }) => ({ method: 'PUT', path: `/${name}`, bytes: 'x', headers: { 'if-match': '*' } }),
   deleteFile: ({ name }) => ({ method: 'DELETE', path: `/${name}` }),
@@ -147,10 +168,11 @@ const questions: Readonly<
 const ofNoFile = ['upload', 'uploadLink', 'createUpload', 'planDirect'];
 
 /** What an answer says, without what differs each time. */
-function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark }: Subject): string {
+function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark, folder }: Subject): string {
   const plain = text
     .replaceAll(/"(?:timestamp|requestId|createdAt|updatedAt|path)":"[^"]*"/g, '')
     .replaceAll(name, 'NAME')
+    .replaceAll(folder, 'FOLDER')
     .replaceAll(upload, 'UPLOAD')
     .replaceAll(plan, 'PLAN');
   const shown = ['etag', 'last-modified', 'upload-offset', 'upload-length', 'upload-metadata'];

@@ -68,7 +68,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   ],
   gateway: [
     ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans', 'access'],
-    ...['download', 'resumable', 'direct', 'janitor', 'operations'],
+    ...['download', 'folders', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 
