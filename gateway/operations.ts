@@ -26,6 +26,7 @@ import { type ListFilesDeps, listFiles } from './operations/list-files.ts';
 import type { OperationDefinition } from './operations/operation.ts';
 import { putFile } from './operations/put-file.ts';
 import { putInFolder } from './operations/put-in-folder.ts';
+import { type RestoreFileDeps, restoreFile } from './operations/restore-file.ts';
 import type { ResumableDeps } from './operations/resumable.ts';
 import { type UploadDeps, upload } from './operations/upload.ts';
 import { type UploadLinkDeps, uploadLink } from './operations/upload-link.ts';
@@ -43,6 +44,7 @@ export type OperationDeps = UploadDeps &
   DownloadInFolderDeps &
   DeleteInFolderDeps &
   DeleteFolderDeps &
+  RestoreFileDeps &
   UploadLinkDeps;
 
 /** A row of the table of operations. */
@@ -105,6 +107,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
   { name: 'listFiles', method: 'GET', path: project, compressed: true, ...listFiles },
   { name: 'link', id: 'createLink', method: 'POST', path: `${file}/link`, ...link },
+  { name: 'restoreFile', method: 'POST', path: `${file}/restore`, ...restoreFile },
   { name: 'downloadInFolder', method: 'GET', path: inFolder, transfersBytes, ...downloadInFolder },
   { name: 'putInFolder', method: 'PUT', path: inFolder, transfersBytes, ...putInFolder },
   { name: 'deleteInFolder', method: 'DELETE', path: inFolder, ...deleteInFolder },

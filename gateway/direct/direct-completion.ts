@@ -28,7 +28,7 @@ export interface CompleteDeps {
   /** Parts are objects of their own, which are left when the file is made. */
   readonly keepsParts: boolean;
   readonly plans: PlanStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
@@ -78,7 +78,7 @@ export class DirectCompletion {
     const { plans, cloudFiles } = this.#deps;
     const signal = commitDeadline();
     if (await plans.has(file.objectKey, signal)) return null;
-    const made = await cloudFiles.findByName(file.name, signal);
+    const made = await cloudFiles.findAny(file.name, signal);
     if (made === null) throw uploadExpired();
     return made;
   }
@@ -168,7 +168,7 @@ export class DirectCompletion {
     const { name, objectKey } = plan.file;
     // without leases, another completion may have made a file of it: then only the janitor knows what has no row
     if (plan.uploadId !== null) await plans.close(plans.addressOf(plan.file), signal);
-    else if ((await cloudFiles.findByName(name, signal)) === null) await store.delete(objectKey, signal);
+    else if ((await cloudFiles.findAny(name, signal)) === null) await store.delete(objectKey, signal);
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */

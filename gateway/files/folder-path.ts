@@ -1,6 +1,8 @@
 /** So that it fits in the metadata of an object, beside the name. Bytes, percent-encoded. */
 const mostBytes = 900;
 const mostSegments = 20;
+/** What is asked of files and folders by POST is at these addresses. */
+const taken = new Set(['link', 'restore', '_find_']);
 
 /** What is wrong with a path below a folder, as the rest of a sentence; null: nothing. */
 export function pathProblem(path: string): string | null {
@@ -10,7 +12,7 @@ export function pathProblem(path: string): string | null {
     return 'should have no empty segment, and none that is . or ..';
   // the address of a signed folder goes on like that
   if (path.startsWith('~')) return 'should not begin with ~';
-  if (path === 'link') return 'should not be link, which signs the folder';
+  if (taken.has(path)) return `should not be ${path}, which is an operation`;
   if (/[\p{Cc}\\]/u.test(path)) return 'should have no control characters and no backslashes';
   if (!path.isWellFormed()) return 'should be Unicode';
   if (segments.length > mostSegments) return `should have at most ${mostSegments} segments`;

@@ -5,6 +5,9 @@ export interface JanitorReport {
   uploadsAborted: number;
   /** Resumable uploads that have had no new bytes for too long. */
   uploadsExpired: number;
+  /** Files that have expired, and files that were in the trash for TRASH_DAYS: they were deleted. */
+  filesExpired: number;
+  filesEmptied: number;
   objectsSeen: number;
   /** The run reached its limit of objects: the next one continues there. */
   objectsGoOn: boolean;
@@ -29,6 +32,8 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     dryRun,
     uploadsAborted: 0,
     uploadsExpired: 0,
+    filesExpired: 0,
+    filesEmptied: 0,
     objectsSeen: 0,
     objectsGoOn: false,
     rowsMade: 0,

@@ -10,7 +10,7 @@ import type { FileCursor } from '../catalogue/file-list.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isKnownFolder } from '../folders/known-folder.ts';
 import { isFolderId } from '../folders/read-place.ts';
-import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
+import { type DeleteFileDeps, deleteFile, deletionDeadline, readAtOnce } from './delete-file.ts';
 import { deleteFound, deletionCounts, type Failure } from './delete-files.ts';
 import type { OperationDefinition } from './operation.ts';
 import { folderId, folderSample } from './put-in-folder.ts';
@@ -34,7 +34,7 @@ const folderDeletions = named(
 );
 
 export interface DeleteFolderDeps extends DeleteFileDeps {
-  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'list' | 'hasFolder' | 'remove'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'list' | 'hasFolder' | 'remove'>;
 }
 
 export const deleteFolder: OperationDefinition<DeleteFolderDeps> = {
@@ -44,8 +44,9 @@ export const deleteFolder: OperationDefinition<DeleteFolderDeps> = {
   access: 'token',
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   pathParameters: { folder: folderId },
+  parameters: deleteFile.parameters ?? [],
   answers: { 200: jsonAnswer('The number of deleted files, and the failures', folderDeletions) },
-  errors: [...accountErrors, 'invalid_slug', 'not_found', 'unavailable'],
+  errors: [...accountErrors, 'invalid_slug', 'invalid_options', 'not_found', 'unavailable'],
   sample: (base) => folderSample(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$FOLDER/` }),
   handler: deleteFolderOperation,
 };
@@ -56,6 +57,7 @@ function deleteFolderOperation(deps: DeleteFolderDeps): Handler {
   return async (request) => {
     const projectSlug = readProjectSlug(request);
     const { userId: ownerId, bound } = await authenticate(request);
+    const atOnce = readAtOnce(request);
     const mayDelete = touchable(bound, 'read', 'delete');
     const { folder = '' } = request.params;
     const isThere =
@@ -74,8 +76,7 @@ function deleteFolderOperation(deps: DeleteFolderDeps): Handler {
       // what is begun completes even if the client disconnects
       const done = await deleteFound(
         deps,
-        { ownerId, slug: projectSlug },
-        files.filter(mayDelete),
+        { place: { ownerId, slug: projectSlug }, found: files.filter(mayDelete), atOnce },
         AbortSignal.timeout(deletionDeadline),
       );
       deleted += done.deleted;

@@ -7,7 +7,7 @@ import type { OperationDefinition } from './operation.ts';
 import { folderId, folderSample, pathInFolder } from './put-in-folder.ts';
 
 export interface DeleteInFolderDeps extends DeleteFileDeps {
-  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'findInFolder' | 'remove'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'findInFolder' | 'remove'>;
 }
 
 /** DELETE /_f_/{project_slug}/{folder}/{rest} */

@@ -5,6 +5,7 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { AddressedPart, DirectUploads, PlanReference, PlanSender } from '../direct/direct-uploads.ts';
@@ -46,7 +47,7 @@ export function planOperation({ access, direct, places }: DirectDeps): Handler {
     const place = { ownerId, projectSlug, fileName: wanted.name, bound };
     const placed = await places.place(properties, place, request.signal);
     const file = draftFile(
-      { ...placed, fileName: wanted.name, contentType: wanted.contentType },
+      withLifetime(grant, { ...placed, fileName: wanted.name, contentType: wanted.contentType }),
       {
         id: newId(),
         deploymentId: direct.deploymentId,

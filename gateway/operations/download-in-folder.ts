@@ -23,7 +23,7 @@ import { folderId, folderSample, pathInFolder } from './put-in-folder.ts';
 const publicCaching = 'public, no-cache';
 
 export interface DownloadInFolderDeps extends DownloadDeps {
-  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'findInFolder'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'findInFolder'>;
   readonly links: Pick<FileLinks, 'isGood' | 'isGoodFolder'>;
 }
 

@@ -23,6 +23,7 @@ import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
@@ -33,7 +34,7 @@ import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './ope
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly store: ObjectStore;
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
@@ -62,8 +63,10 @@ export interface Reader {
   readonly stays?: boolean;
 }
 
+/** A year. Seconds. */
+const longestCaching = 31_536_000;
 // a file never changes
-const publicCaching = 'public, max-age=31536000, immutable';
+const publicCaching = `public, max-age=${longestCaching}, immutable`;
 export const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
@@ -122,6 +125,7 @@ export const download: OperationDefinition<DownloadDeps> = {
     ...accountErrors,
     'link_refused',
     'not_found',
+    'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
     'unavailable',
@@ -162,7 +166,8 @@ export function cachedAnswer(
   if (cached === undefined) return undefined;
   const { served, bytes } = cached;
   assertMayRead(deps, served.file, request, reader);
-  return answerFile(request, served, headersFor(reader, served.file), (range) =>
+  assertShown(served.file);
+  return answerFile(request, served, headersFor(reader, served.file, deps.fileLinks), (range) =>
     range === null ? bytes : bytes.subarray(range.start, range.end + 1),
   );
 }
@@ -170,7 +175,7 @@ export function cachedAnswer(
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
   const { name = '' } = request.params;
   const moment = deps.smallFiles.begin();
-  const file = isStoredName(name) ? await deps.cloudFiles.findByName(name, request.signal) : null;
+  const file = isStoredName(name) ? await deps.cloudFiles.findAny(name, request.signal) : null;
   if (file === null) throw fileNotFound();
   return answerStored(deps, request, reader, { file, moment });
 }
@@ -185,6 +190,7 @@ export async function answerStored(
   const { downloads, fileLinks, smallFiles } = deps;
   const { signal } = request;
   assertMayRead(deps, file, request, reader);
+  assertShown(file);
   const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -194,7 +200,7 @@ export async function answerStored(
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
   const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
-  const response = answerFile(request, served, headersFor(reader, file), (range) => ({
+  const response = answerFile(request, served, headersFor(reader, file, fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -215,11 +221,16 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup, caching }: Reader,
-  { owner }: CloudFile,
+  { owner, expiresAt }: CloudFile,
+  fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  if (caching !== undefined) return { 'cache-control': caching };
-  return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  if (caching !== undefined) return { ...owned, 'cache-control': caching };
+  if (expiresAt === undefined || fileLinks === 'private') return owned;
+  // no copy outlives the file
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  return { ...owned, 'cache-control': `public, max-age=${Math.min(seconds, longestCaching)}, immutable` };
 }
 
 /** Joins chunks. Throws unless their total is `size`. */

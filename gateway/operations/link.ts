@@ -11,6 +11,7 @@ import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/open
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isKnownFolder } from '../folders/known-folder.ts';
@@ -20,7 +21,7 @@ import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts
 
 export interface LinkDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'hasFolder' | 'list'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'hasFolder' | 'list'>;
   readonly links: FileLinks;
   /** Address of the download route, even if s3Link is a different address. */
   readonly downloadUrl: (file: CloudFile) => string;
@@ -60,7 +61,7 @@ export const link: OperationDefinition<LinkDeps> = {
       named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
     ),
   },
-  errors: [...accountErrors, ...bodyErrors, 'not_found'],
+  errors: [...accountErrors, ...bodyErrors, 'not_found', 'file_expired'],
   sample: (base) =>
     nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME/link`, body: { expiresIn: 3600 } }),
   handler: linkOperation,
@@ -82,9 +83,10 @@ export function linkOperation({ authenticate, cloudFiles, links, downloadUrl, fi
       const link = `${filesUrl(project)}/${name}/${await links.signFolder(folder, expires)}/`;
       return noStoreJson({ link, expiresAt: expires.toISOString() });
     }
-    const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+    const file = isStoredName(name) ? await cloudFiles.findAny(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayRead(file))
       throw fileNotFound();
+    assertShown(file);
     const link = `${downloadUrl(file)}?${await links.sign(file, expires)}`;
     return noStoreJson({ link, expiresAt: expires.toISOString() });
   };

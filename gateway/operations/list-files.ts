@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import { invalidCondition, noSuchProject } from '#kernel/errors/catalogue.ts';
@@ -68,6 +69,7 @@ const parameters = {
     { pattern: digestPattern.source },
     (text) => (digestPattern.test(text) ? null : 'should be 64 hexadecimal digits in lower case'),
   ),
+  trash: choiceParameter('Whether to list the trash instead', ['true', 'false'], 'false'),
   count: choiceParameter('Whether to count all matching files', ['true', 'false'], 'false'),
 };
 
@@ -100,10 +102,13 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
 function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
   return async (request) => {
     const { userId: ownerId, bound } = await authenticate(request);
-    const condition = requiredFor(bound, 'list');
+    const listed = requiredFor(bound, 'list');
     const { signal } = request;
     const projectSlug = readProjectSlug(request);
     const { counts, sha256, ...filter } = readQuery(request.query);
+    const condition = filter.hidden === undefined ? listed : both(listed, requiredFor(bound, 'delete'));
+    if (sha256 !== undefined && filter.hidden !== undefined)
+      throw invalidCondition(['sha256 does not find files in the trash']);
     if (sha256 !== undefined) {
       const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256, condition }, signal);
       if (file === null) throw fileNotFound();
@@ -128,18 +133,25 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
   };
 }
 
+/** Only who may delete a file sees it in the trash. */
+function both(...conditions: readonly (FileCondition | undefined)[]): FileCondition | undefined {
+  const branches = conditions.filter((condition) => condition !== undefined);
+  return branches.length === 0 ? undefined : { group: 'all', branches };
+}
+
 type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug' | 'condition'> & {
   readonly counts: boolean;
   readonly sha256: string | undefined;
 };
 
 function readQuery(pairs: QueryPairs): ListFilesQuery {
-  const { after: cursor, type, sort, order, count, ...read } = readListQuery(parameters, pairs);
+  const { after: cursor, type, sort, order, count, trash, ...read } = readListQuery(parameters, pairs);
   const byName = sort === 'name';
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
   if (cursor !== undefined && after === undefined) throw invalidCondition([`after ${badCursor}`]);
   const ascending = order === 'asc';
-  return { ...read, type: type?.toLowerCase(), byName, ascending, after, counts: count === 'true' };
+  const hidden = trash === 'true' ? ('trashed' as const) : undefined;
+  return { ...read, type: type?.toLowerCase(), byName, ascending, after, hidden, counts: count === 'true' };
 }
 
 /** The cursor contains the name only if the order needs it. */

@@ -12,6 +12,7 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
+import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
 import { assertFits } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
@@ -97,7 +98,10 @@ export function putFileOperation(deps: UploadDeps): Handler {
         await deps.places.assertTakes(placed, signal, replacement.assertMayTake);
       const { deploymentId } = deps;
       const draft = draftFile(
-        { ...placed, fileName: copy?.originalName ?? fileName, contentType, name: copy?.name },
+        {
+          ...(copy === null ? withLifetime(grant, placed) : copyLifetime(copy, placed)),
+          ...{ fileName: copy?.originalName ?? fileName, contentType, name: copy?.name },
+        },
         { id: keyed?.id ?? randomUUID(), deploymentId, ownerId: userId, owner, projectSlug },
       );
       assertFits(grant, draft, length, body.contentLength);

@@ -4,6 +4,7 @@ import { invalidHeader, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
@@ -78,7 +79,9 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const placed = isFinal
       ? await places.inFolder(sent, place, request.signal)
       : await places.place(sent, place, request.signal);
-    const file = draftFile({ ...sent, ...placed }, { id, deploymentId, ownerId, owner, projectSlug });
+    const file = draftFile(withLifetime(grant, { ...sent, ...placed }), {
+      ...{ id, deploymentId, ownerId, owner, projectSlug },
+    });
     if (isFinal) {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
       return answer(201, joined, deps, { location: addressOf(file) });

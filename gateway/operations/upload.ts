@@ -14,6 +14,7 @@ import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types
 import { replayedHeader } from '#server/http/idempotency-key.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertMayStore } from '../access/bound-files.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
@@ -183,7 +184,8 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
       keyed === null
         ? await deps.places.place(sent, file, signal)
         : await deps.places.inFolder(sent, file, signal);
-    return draftFile({ ...placed, ...part }, { id, deploymentId, ownerId: userId, owner, projectSlug });
+    const described = withLifetime(grant, { ...placed, ...part });
+    return draftFile(described, { id, deploymentId, ownerId: userId, owner, projectSlug });
   };
   let draft: FileDraft | undefined;
   const received = await receiveFile({

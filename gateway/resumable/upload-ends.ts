@@ -23,7 +23,7 @@ export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
   readonly digests: Digests;
   readonly states: StateStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
@@ -83,7 +83,8 @@ export class UploadEnds {
     const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
-    let file = await this.#deps.cloudFiles.findByName(name, signal);
+    // it may be in the trash by now, if only the state was left
+    let file = await this.#deps.cloudFiles.findAny(name, signal);
     if (file === null) {
       const refusal = await this.#refusalOf(state, signal);
       if (refusal !== null) {
@@ -145,7 +146,7 @@ export class UploadEnds {
     const { name, objectKey } = state.file;
     if ((await this.#refusalOf(state, signal)) === null) return false;
     // a file whose state was left over is not refused any more
-    if ((await cloudFiles.findByName(name, signal)) !== null) return false;
+    if ((await cloudFiles.findAny(name, signal)) !== null) return false;
     await store.delete(objectKey, signal);
     return true;
   }

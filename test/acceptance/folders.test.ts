@@ -205,7 +205,7 @@ t.test('names that can be no path', async (t) => {
   ])
     t.match(await put(`/${folder}/${path}`, 'x'), { status: 400 }, path);
   t.equal((await put(`/${folder}/link`, 'x')).status, 405);
-  for (const path of ['..', '.', 'a/../b', '', 'a\\b', 'a\nb', '/a', 'link']) {
+  for (const path of ['..', '.', 'a/../b', '', 'a\\b', 'a\nb', '/a', 'link', 'restore']) {
     const query = new URLSearchParams({ folder, path });
     t.strictSame(codeOf(await put(`/a.txt?${query}`, 'x')), [400, 'invalid_options'], path);
   }

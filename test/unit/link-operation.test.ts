@@ -13,7 +13,7 @@ const ask = async (body: string, { userId = 'owner', project = 'demo' } = {}) =>
   linkOperation({
     authenticate: async () => ({ userId, tokenId: 't' }),
     cloudFiles: {
-      findByName: async (wanted) => (wanted === name ? file : null),
+      findAny: async (wanted) => (wanted === name ? file : null),
       hasFolder: async () => false,
       list: async () => [],
     },
