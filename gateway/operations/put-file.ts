@@ -97,11 +97,9 @@ export function putFileOperation(deps: UploadDeps): Handler {
       if (replacement !== undefined && keyed === null)
         await deps.places.assertTakes(placed, signal, replacement.assertMayTake);
       const { deploymentId } = deps;
+      const described = copy === null ? withLifetime(grant, placed) : copyLifetime(copy, placed);
       const draft = draftFile(
-        {
-          ...(copy === null ? withLifetime(grant, placed) : copyLifetime(copy, placed)),
-          ...{ fileName: copy?.originalName ?? fileName, contentType, name: copy?.name },
-        },
+        { ...described, fileName: copy?.originalName ?? fileName, contentType, name: copy?.name },
         { id: keyed?.id ?? randomUUID(), deploymentId, ownerId: userId, owner, projectSlug },
       );
       assertFits(grant, draft, length, body.contentLength);
