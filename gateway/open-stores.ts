@@ -10,6 +10,7 @@ import { type CloudFiles, createCloudFiles } from './catalogue/cloud-files.ts';
 import { LoggedFiles } from './catalogue/logged-files.ts';
 import { oneFilePerPath } from './catalogue/one-file-per-path.ts';
 import { SmallFiles } from './download/small-files.ts';
+import { VariantRemoval } from './images/variant-removal.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
 /** The stores of the gateway: for bytes, and for rows. */
@@ -45,11 +46,13 @@ export async function openStores(services: ProcessServices, locks: Locks): Promi
     : null;
   const counts = metrics.cache('file_bytes');
   const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, singleWriter, invalidation, counts });
+  const { id: deploymentId } = services.deployment;
+  const variants = new VariantRemoval({ store: opened.store, deploymentId, log });
   return {
     ...opened,
     store: measuredStore(opened.store, metrics),
     states: opened.store,
-    cloudFiles: openOnly(oneFilePerPath(smallFiles.over(wal ?? table), locks), closed),
+    cloudFiles: openOnly(oneFilePerPath(variants.over(smallFiles.over(wal ?? table)), locks), closed),
     smallFiles,
     async closeRows() {
       await wal?.close();

@@ -22,10 +22,8 @@ export interface CloudFiles {
   announce(): () => void;
   /**
    * Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it.
-   * @param mayTake of a file in a folder: rejects if it may not take the path of the file that is there; absent: it may
-   * only take a free one
    */
-  insert(file: CloudFile, signal: AbortSignal, mayTake?: MayTake): Promise<void>;
+  insert(file: CloudFile, signal: AbortSignal, options?: InsertOptions): Promise<void>;
   /** A file that is published: not in the trash, not expired, not held back by a scanner. */
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** The same, whether or not it is published. */
@@ -65,8 +63,15 @@ export interface CloudFiles {
   removeOwner(ownerId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Decides about a path of a folder. @param there null: it is free */
+/** Rejects if a file may not take the path of the one that is there. @param there null: it is free */
 export type MayTake = (there: CloudFile | null) => Promise<void>;
+
+export interface InsertOptions {
+  /** Of a file elsewhere: webhooks are not called. */
+  readonly isCopy?: boolean | undefined;
+  /** Of a file in a folder; absent: it may only take a free path. */
+  readonly mayTake?: MayTake | undefined;
+}
 
 /** Limits of rows that wait to be stored, and of one INSERT. Bytes. */
 const pendingLimit = 64 * 1024 * 1024;

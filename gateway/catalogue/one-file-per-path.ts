@@ -3,7 +3,7 @@ import { LockRefused, type Locks } from '#coordination/redis/process-lock.ts';
 import { fileExists, overloaded, unavailable } from '#kernel/errors/catalogue.ts';
 import { hashOfTexts } from '#kernel/ids/key-lifetime.ts';
 import type { CloudFile } from './cloud-file.ts';
-import type { CloudFiles, MayTake } from './cloud-files.ts';
+import type { CloudFiles, InsertOptions, MayTake } from './cloud-files.ts';
 import { placeOfFile } from './folder-index.ts';
 
 /** The lock of a path is a lease, which expires if its gateway dies. Milliseconds. */
@@ -19,16 +19,17 @@ const pollEvery = 25;
 export function oneFilePerPath<Files extends CloudFiles>(files: Files, locks: Locks): Files {
   const insert = files.insert.bind(files);
   return Object.assign(files, {
-    async insert(file: CloudFile, signal: AbortSignal, mayTake: MayTake = assertFree): Promise<void> {
+    async insert(file: CloudFile, signal: AbortSignal, options: InsertOptions = {}): Promise<void> {
       const place = placeOfFile(file);
-      if (place === null) return insert(file, signal);
+      if (place === null) return insert(file, signal, options);
+      const { mayTake = assertFree } = options;
       const hash = hashOfTexts(place.folder, place.path);
       const work = async (lost: AbortSignal): Promise<void> => {
         const there = await files.currentInFolder(place, signal);
         // a completion that is repeated inserts the same file
         if (there?.name !== file.name) await mayTake(there);
         if (lost.aborted) throw overloaded('another request may store a file at this path');
-        await insert(file, signal);
+        await insert(file, signal, options);
       };
       await holdPatiently(locks, `path:${hash}`, work, signal);
     },

@@ -55,9 +55,10 @@ function downloadInFolderOperation(deps: DownloadInFolderDeps): Handler {
     if (file === null) throw byLink ? linkRefused() : fileNotFound();
     // the link of one file names it
     const linkEnds = folderEnds ?? (await endOfLink(deps, request, file.name));
-    const reader = { ...readerOf(principal, linkEnds), caching, stays: !mayLeaveFolder(file) };
+    const reader = { ...readerOf(request, principal, linkEnds), caching, stays: !mayLeaveFolder(file) };
     return (
-      cachedAnswer(deps, request, reader, file.name) ?? answerStored(deps, request, reader, { file, moment })
+      cachedAnswer(deps, request, reader, file.name) ??
+      answerStored(deps, request, reader, { stored: file, moment })
     );
   };
 }

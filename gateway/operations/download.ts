@@ -3,7 +3,7 @@ import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import type { ReadMoment } from '#coordination/redis/freshness.ts';
-import { linkRefused } from '#kernel/errors/catalogue.ts';
+import { invalidCondition, linkRefused } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { string } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
@@ -29,6 +29,7 @@ import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { redirectToBucket } from '../download/redirect-to-bucket.ts';
 import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import type { Pictures, WantedPicture } from '../images/pictures.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
@@ -40,6 +41,7 @@ export interface DownloadDeps {
   readonly smallFiles: SmallFiles;
   /** null: no download leads to the bucket. */
   readonly redirects: DirectDownloads | null;
+  readonly pictures: Pick<Pictures, 'of'>;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** Accounts whose files are gone, or about to be. */
   readonly closed: IsClosed;
@@ -61,12 +63,16 @@ export interface Reader {
   readonly caching?: string;
   /** We send the bytes ourselves. */
   readonly stays?: boolean;
+  /** null: the file itself. */
+  readonly picture: WantedPicture | null;
 }
 
 /** A year. Seconds. */
 const longestCaching = 31_536_000;
 // a file never changes
 const publicCaching = `public, max-age=${longestCaching}, immutable`;
+// the definition of a preset may change
+const pictureCaching = 86_400;
 export const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
@@ -98,6 +104,7 @@ export const download: OperationDefinition<DownloadDeps> = {
   needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
   parameters: [
+    queryParameter('preset', 'Name of a preset: a picture of the file in its size'),
     queryParameter('expires', 'Of an expiring link'),
     queryParameter('signature', 'Of an expiring link'),
     headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
@@ -128,6 +135,10 @@ export const download: OperationDefinition<DownloadDeps> = {
     'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
+    'invalid_condition',
+    'invalid_image',
+    'not_implemented',
+    'overloaded',
     'unavailable',
   ],
   head: { id: 'checkFile', summary: 'Get the headers of a file', statuses: [200, 304] },
@@ -140,7 +151,7 @@ export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(endOfLink(deps, request), (linkEnds) =>
       continueWith(identify(deps, request, linkEnds !== null), (principal) => {
-        const reader = readerOf(principal, linkEnds);
+        const reader = readerOf(request, principal, linkEnds);
         const { name = '' } = request.params;
         return cachedAnswer(deps, request, reader, name) ?? fromStore(deps, request, reader);
       }),
@@ -148,28 +159,25 @@ export function downloadOperation(deps: DownloadDeps): Handler {
 }
 
 /** Throws 403 if rules let the sender read nothing. @param principal null: no token is needed */
-export function readerOf(principal: Principal | null, linkEnds: number | null): Reader {
+export function readerOf(request: HttpRequest, principal: Principal | null, linkEnds: number | null): Reader {
   const { userId = null, bound, grants } = principal ?? {};
   requiredFor(bound, 'read');
   const backup = grants?.may?.includes('backup') === true && bound === undefined;
-  return { linkEnds, userId, bound, backup };
+  return { linkEnds, userId, bound, backup, picture: wantedPicture(request) };
 }
 
-/** The answer with the cached bytes of a small file; undefined: they are not cached. */
+/** The answer with a small file that is in memory; undefined: it is not, or a picture of it is wanted. */
 export function cachedAnswer(
   deps: DownloadDeps,
   request: HttpRequest,
   reader: Reader,
   name: string,
 ): HttpResponse | undefined {
-  const cached = deps.smallFiles.get(name);
+  const cached = reader.picture === null ? deps.smallFiles.get(name) : undefined;
   if (cached === undefined) return undefined;
-  const { served, bytes } = cached;
-  assertMayRead(deps, served.file, request, reader);
-  assertShown(served.file);
-  return answerFile(request, served, headersFor(reader, served.file, deps.fileLinks), (range) =>
-    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
-  );
+  assertMayRead(deps, cached.served.file, request, reader);
+  assertShown(cached.served.file);
+  return answerCached(deps, request, cached, reader);
 }
 
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
@@ -177,20 +185,23 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const moment = deps.smallFiles.begin();
   const file = isStoredName(name) ? await deps.cloudFiles.findAny(name, request.signal) : null;
   if (file === null) throw fileNotFound();
-  return answerStored(deps, request, reader, { file, moment });
+  return answerStored(deps, request, reader, { stored: file, moment });
 }
 
-/** The answer with the bytes of the store. @param stored.moment before the file was looked up */
+/** The answer with the bytes of the store. @param found.moment before the file was looked up */
 export async function answerStored(
   deps: DownloadDeps,
   request: HttpRequest,
   reader: Reader,
-  { file, moment }: { readonly file: CloudFile; readonly moment: ReadMoment },
+  { stored, moment }: { readonly stored: CloudFile; readonly moment: ReadMoment },
 ): Promise<HttpResponse> {
-  const { downloads, fileLinks, smallFiles } = deps;
+  const { downloads, smallFiles } = deps;
   const { signal } = request;
-  assertMayRead(deps, file, request, reader);
-  assertShown(file);
+  assertMayRead(deps, stored, request, reader);
+  assertShown(stored);
+  const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
+  const cached = reader.picture === null ? undefined : smallFiles.get(file.name);
+  if (cached !== undefined) return answerCached(deps, request, cached, reader);
   const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -199,8 +210,8 @@ export async function answerStored(
   const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
-  const response = answerFile(request, served, headersFor(reader, file, fileLinks), (range) => ({
+  const served = servedFile(file, cachingOf(deps, reader), validators);
+  const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -208,6 +219,31 @@ export async function answerStored(
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
   smallFiles.keep(served, bytes, moment);
   return { ...response, body: bytes };
+}
+
+/** Answers with a file, or a picture of one, that is in memory. */
+function answerCached(
+  { fileLinks }: Pick<DownloadDeps, 'fileLinks'>,
+  request: HttpRequest,
+  { served, bytes }: NonNullable<ReturnType<SmallFiles['get']>>,
+  reader: Reader,
+): HttpResponse {
+  return answerFile(request, served, headersFor(reader, served.file, fileLinks), (range) =>
+    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+  );
+}
+
+/** The picture that is wanted instead of the file; null: none. Throws 400 for several. */
+function wantedPicture(request: HttpRequest): WantedPicture | null {
+  if (request.query.length === 0) return null;
+  const [preset, ...more] = request.query.filter(([name]) => name === 'preset').map(([, value]) => value);
+  if (more.length > 0) throw invalidCondition(['preset is given more than once']);
+  return preset === undefined ? null : { preset, accept: request.header('accept') };
+}
+
+function cachingOf({ fileLinks }: Pick<DownloadDeps, 'fileLinks'>, { picture }: Reader): string {
+  if (fileLinks === 'private') return privateCaching;
+  return picture === null ? publicCaching : cachingFor(pictureCaching, false);
 }
 
 /**
@@ -220,17 +256,23 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 
 /** Further headers of its answers; undefined: none. */
 function headersFor(
-  { linkEnds, bound, backup, caching }: Reader,
+  { linkEnds, bound, backup, picture, caching }: Reader,
   { owner, expiresAt }: CloudFile,
   fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
-  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const varied = picture === null ? undefined : { vary: 'Accept' };
+  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching, ...varied };
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner, ...varied } : varied;
   if (caching !== undefined) return { ...owned, 'cache-control': caching };
   if (expiresAt === undefined || fileLinks === 'private') return owned;
   // no copy outlives the file
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
-  return { ...owned, 'cache-control': `public, max-age=${Math.min(seconds, longestCaching)}, immutable` };
+  const longest = picture === null ? longestCaching : pictureCaching;
+  return { ...owned, 'cache-control': cachingFor(Math.min(seconds, longest), picture === null) };
+}
+
+function cachingFor(seconds: number, isImmutable = true): string {
+  return `public, max-age=${seconds}${isImmutable ? ', immutable' : ''}`;
 }
 
 /** Joins chunks. Throws unless their total is `size`. */

@@ -244,7 +244,7 @@ export async function storeFile(
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
     const file = fileOfDraft(draft, { size, crc32, sha256 }, createdAt);
-    await storeRow(deps, request, file, replacement);
+    await storeRow(deps, request, file, { replacement, isCopy: upload.createdAt !== undefined });
     stored = true;
     await replacement?.finish();
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
@@ -306,10 +306,10 @@ async function storeRow(
   { cloudFiles, store, uploads, log }: UploadDeps,
   request: HttpRequest,
   file: CloudFile,
-  replacement: Replacement | undefined,
+  { replacement, isCopy }: { readonly replacement: Replacement | undefined; readonly isCopy: boolean },
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, commitDeadline(), replacement?.take);
+    await cloudFiles.insert(file, commitDeadline(), { isCopy, mayTake: replacement?.take });
   } catch (cause) {
     await replacement?.release();
     // the answer does not wait for the removal, but the upload is under way until it ends

@@ -18,6 +18,7 @@ import { placesOn } from './folder-places.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noTrash } from './no-trash.ts';
+import { noPictures } from './pictures.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
@@ -74,6 +75,7 @@ export function testGateway(
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    pictures: noPictures,
     redirects: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),

@@ -195,6 +195,9 @@ export const unsupportedCoding = (known: string) =>
     // RFC 9110 section 15.5.16
     { headers: { 'accept-encoding': known || 'identity' } },
   );
+/** @param reason the rest of a sentence about the file */
+export const invalidImage = (reason: string, cause?: unknown) =>
+  new ApiError('invalid_image', `No picture can be made of the file: ${reason}`, { cause });
 /** @param problem the limit, and a remedy */
 export const queryTooExpensive = (problem: string, cause?: unknown) =>
   new ApiError('query_too_expensive', `The query ${problem}`, { cause });
