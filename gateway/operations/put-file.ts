@@ -13,11 +13,11 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
 import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
-import { assertFits } from '../access/upload-access.ts';
+import { assertFits, verifiedType } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
-import { objectDescription } from '../files/object-description.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { propertiesOfQuery, propertyParameters, type SentProperties } from '../files/sent-properties.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isFolderId, readPath } from '../folders/read-place.ts';
@@ -31,7 +31,7 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { inspected, storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 /** Errors of a PUT, in a folder or not. */
 export const putErrors = [
@@ -72,12 +72,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
-    const sent = request.header('content-type');
-    // curl sends this type with every --data-binary
-    const contentType =
-      copy === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
-    if (copy === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
-      throw wrongContentType('the type of the file; send a form by POST');
+    const contentType = readType(request, copy !== null);
     // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
@@ -104,6 +99,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
       );
       assertFits(grant, draft, length, body.contentLength);
       if (keyed === null) await deps.quota.check(userId, length, signal);
+      const inspection = new InspectedDraft(draft, verifiedType(grant));
       const received = await receiveBody({
         body,
         signal,
@@ -115,12 +111,24 @@ export function putFileOperation(deps: UploadDeps): Handler {
         maxBodyBytes: grant.maxBytes,
         reader(object) {
           deps.uploads.begin(request, draft.objectKey);
-          object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
+          object.begin(async (stopped, head) =>
+            deps.store.create(draft.objectKey, await inspection.description(head), stopped),
+          );
           return plainReader(object, checksums);
         },
       });
-      const file = { received, draft, onCleanup, keyed, bound, createdAt: copy?.createdAt, replacement };
-      return storeFile(deps, request, file);
+      const { file, sizes } = await inspected(inspection, received, onCleanup);
+      const ofCopy = { createdAt: copy?.createdAt };
+      return storeFile(deps, request, {
+        received,
+        draft: file,
+        sizes,
+        onCleanup,
+        keyed,
+        bound,
+        replacement,
+        ...ofCopy,
+      });
     };
     return deps.keys.use(request, grant, store, copy);
   });
@@ -136,6 +144,16 @@ function readTarget(request: HttpRequest): SentProperties & { readonly fileName:
     throw invalidOptions(['folder and path are in the address']);
   const path = readPath(rest);
   return { ...sent, folder, path, fileName: path.slice(path.lastIndexOf('/') + 1) };
+}
+
+/** The declared type; undefined: none. Throws 415 for a form. */
+function readType(request: HttpRequest, isCopy: boolean): string | undefined {
+  const sent = request.header('content-type');
+  if (isCopy || sent === undefined) return sent;
+  // curl sends this type with every --data-binary
+  if (sent.trim() === 'application/x-www-form-urlencoded') return undefined;
+  if (/^\s*multipart\//i.test(sent)) throw wrongContentType('the type of the file; send a form by POST');
+  return sent;
 }
 
 /** Checks preconditions, which are about the file whose stored name is in the address, if there is one. */

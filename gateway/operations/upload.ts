@@ -16,14 +16,14 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertMayStore } from '../access/bound-files.ts';
 import { withLifetime } from '../access/file-lifetime.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
-import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess, type UploadGrant, verifiedType } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft, fileOfDraft } from '../files/file-draft.ts';
-import { objectDescription } from '../files/object-description.ts';
+import { InspectedDraft, type InspectedFile } from '../files/inspected-draft.ts';
 import {
   propertiesOfQuery,
   propertyNames,
@@ -31,6 +31,7 @@ import {
   readProperties,
 } from '../files/sent-properties.ts';
 import type { FolderPlaces, Replacement } from '../folders/folder-places.ts';
+import type { MediaSizes } from '../inspect/sizes.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
@@ -187,7 +188,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     const described = withLifetime(grant, { ...placed, ...part });
     return draftFile(described, { id, deploymentId, ownerId: userId, owner, projectSlug });
   };
-  let draft: FileDraft | undefined;
+  const found: { inspection?: InspectedDraft } = {};
   const received = await receiveFile({
     boundary,
     checksums,
@@ -202,20 +203,38 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     maxBodyBytes,
     signal: request.signal,
     onCleanup,
-    begin: async (part, signal) => {
-      draft = await describe(part, signal);
+    begin: async (part, signal, head) => {
+      const draft = await describe(part, signal);
       assertFits(grant, draft, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
-      return deps.store.create(draft.objectKey, objectDescription(draft), signal);
+      const inspection = new InspectedDraft(draft, verifiedType(grant));
+      found.inspection = inspection;
+      return deps.store.create(draft.objectKey, await inspection.description(head), signal);
     },
   });
-  // it has been described: the part has begun
-  return storeFile(deps, request, { received, draft: draft as FileDraft, onCleanup, keyed, bound });
+  const { file: draft, sizes } = await inspected(found.inspection as InspectedDraft, received, onCleanup);
+  return storeFile(deps, request, { received, draft, sizes, onCleanup, keyed, bound });
+}
+
+/** The file by its bytes. Throws 403 when they are of another type, and then removes them. */
+export async function inspected(
+  inspection: InspectedDraft,
+  { head, writer, release }: ReceivedObject,
+  onCleanup: OnCleanup,
+): Promise<InspectedFile> {
+  try {
+    return await inspection.ended(head);
+  } catch (error) {
+    onCleanup(writer.abort().then(release));
+    throw error;
+  }
 }
 
 interface ReceivedUpload {
   readonly received: ReceivedObject;
+  /** With the type of its bytes. */
   readonly draft: FileDraft;
+  readonly sizes: MediaSizes;
   readonly onCleanup: OnCleanup;
   /** Null: the request has no `Idempotency-Key` and is not a copy. */
   readonly keyed: RepeatedUpload | null;
@@ -233,7 +252,7 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, received, keyed, bound, createdAt = new Date(), replacement } = upload;
+  const { draft, sizes, received, keyed, bound, createdAt = new Date(), replacement } = upload;
   if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
@@ -243,7 +262,8 @@ export async function storeFile(
   try {
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
-    const file = fileOfDraft(draft, { size, crc32, sha256 }, createdAt);
+    const { width, height, duration } = sizes;
+    const file = fileOfDraft(draft, { size, crc32, sha256, width, height, duration }, createdAt);
     await storeRow(deps, request, file, { replacement, isCopy: upload.createdAt !== undefined });
     stored = true;
     await replacement?.finish();

@@ -9,7 +9,9 @@ import { createConfiguredKeys } from '#auth/signing-keys.ts';
 import { gatewayOperations } from '#gateway/operations.ts';
 import { type Answer, type Call, loginSecret, openRuledFiles } from '../services/ruled-files.ts';
 
-const { ask, asOwner, owned, tokenOf, userOf, dropUser, ada, bob, page, acting } = await openRuledFiles(t);
+const { ask, asOwner, owned, tokenOf, userOf, dropUser, ada, bob, page, acting } = await openRuledFiles(t, {
+  TRASH_DAYS: '7',
+});
 const gone = await userOf('app', 'users', 'gone');
 await dropUser(gone);
 
@@ -71,6 +73,8 @@ interface Subject {
   /** Of a planned one, whose file is empty. */
   readonly plan: string;
   readonly mark: string;
+  /** Of a file in the trash. */
+  readonly trashed: string;
 }
 let marks = 0;
 const tus = { 'tus-resumable': '1.0.0' };
@@ -97,7 +101,11 @@ async function subjectOf({ token }: { readonly token: string }): Promise<Subject
     headers,
   });
   const { name, folder } = file.json();
-  return { name, folder, upload, plan: planned.json().id, mark };
+  const { name: trashed } = (
+    await owned({ method: 'PUT', path: '/_f_/app/trashed.csv', bytes: 'a', headers })
+  ).json();
+  await owned({ method: 'DELETE', path: `/_f_/app/${trashed}` });
+  return { name, folder, upload, plan: planned.json().id, mark, trashed };
 }
 const absent: Subject = {
   name: `${randomUUID()}_markNONEx.csv`,
@@ -105,6 +113,7 @@ const absent: Subject = {
   folder: randomUUID(),
   plan: '01a22bd5-8854-7642-81c6-522ddce75960_empty.txt',
   mark: 'markNONEx',
+  trashed: `${randomUUID()}_trashed.csv`,
 };
 
 const form = (): FormData => {
@@ -146,6 +155,7 @@ const questions: Readonly<
   deleteFiles: ({ name }) => ({ path: '/_delete_', body: { names: [name] } }),
   listFiles: ({ mark }) => ({ path: `?name=${mark}&count=true` }),
   link: ({ name }) => ({ path: `/${name}/link`, body: { expiresIn: 60 } }),
+  restoreFile: ({ trashed }) => ({ method: 'POST', path: `/${trashed}/restore` }),
   downloadInFolder: ({ folder, mark }) => ({
     path: `/${folder}/${mark}.csv`,
     headers: { range: 'bytes=0-1', 'if-none-match': '"x"' },
@@ -168,11 +178,13 @@ const questions: Readonly<
 const ofNoFile = ['upload', 'uploadLink', 'createUpload', 'planDirect'];
 
 /** What an answer says, without what differs each time. */
-function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark, folder }: Subject): string {
+function saidBy({ status, text, headers }: Answer, subject: Subject): string {
+  const { name, upload, plan, mark, folder, trashed } = subject;
   const plain = text
     .replaceAll(/"(?:timestamp|requestId|createdAt|updatedAt|path)":"[^"]*"/g, '')
     .replaceAll(name, 'NAME')
     .replaceAll(folder, 'FOLDER')
+    .replaceAll(trashed, 'TRASHED')
     .replaceAll(upload, 'UPLOAD')
     .replaceAll(plan, 'PLAN');
   const shown = ['etag', 'last-modified', 'upload-offset', 'upload-length', 'upload-metadata'];

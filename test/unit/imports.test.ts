@@ -67,7 +67,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans', 'access'],
+    ...['digest', 'memory', 'inspect', 'receive', 'multipart'],
+    ...['catalogue', 'links', 'files', 'plans', 'access'],
     ...['download', 'images', 'folders', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
