@@ -18,6 +18,8 @@ import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
 import { AnnouncedFiles } from './files/announced-files.ts';
 import { fileAddresses } from './files/file-addresses.ts';
+import { FolderPlaces } from './folders/folder-places.ts';
+import { ReplacedFiles } from './folders/replaced-files.ts';
 import { PictureMaker } from './images/picture-maker.ts';
 import { Pictures } from './images/pictures.ts';
 import { Janitor } from './janitor/janitor.ts';
@@ -70,10 +72,12 @@ const openGateway = async (
   openEvents: OpenEvents,
 ): Promise<Service> => {
   const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
-  const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
-    await openStores(services);
-  const { memory, downloads } = openLimits(services, largestPart);
   const { locks, leases, linkUses } = openCoordination(services);
+  const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } = await openStores(
+    services,
+    locks,
+  );
+  const { memory, downloads } = openLimits(services, largestPart);
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
   const { filesUrl, fileUrl } = addresses;
   const events = await openEvents(services);
@@ -87,6 +91,9 @@ const openGateway = async (
   const { trashDays } = config;
   const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, trash, log });
+  const redirects = openRedirects(config, { store, smallFiles });
+  const replaced = new ReplacedFiles({ store, plans, log });
+  const places = new FolderPlaces({ cloudFiles, used, replaced, quota, redirects, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
     store,
@@ -121,8 +128,7 @@ const openGateway = async (
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
       keys: new UploadKeys({ cloudFiles, locks }),
-      pictures,
-      redirects: openRedirects(config, { store, smallFiles }),
+      ...{ redirects, places, pictures },
       maxUploadBytes: config.maxUploadBytes,
       filesTtl: config.filesTtl,
       maxDirectBytes: config.maxDirectBytes,
@@ -148,6 +154,7 @@ const openGateway = async (
       await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
       await maker.close();
       await janitor.close();
+      await replaced.close();
       await used.close();
       await digests.close();
       await events.close();

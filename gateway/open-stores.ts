@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { IsClosed } from '#catalogue/closed-accounts.ts';
+import type { Locks } from '#coordination/redis/process-lock.ts';
 import { sharedPace } from '#engine/shared-pace.ts';
 import { unauthorized } from '#kernel/errors/catalogue.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
@@ -7,6 +8,7 @@ import { type OpenedObjectStore, openObjectStore } from '#objects/open-object-st
 import type { ProcessServices } from '#process/lifecycle/service.ts';
 import { type CloudFiles, createCloudFiles } from './catalogue/cloud-files.ts';
 import { LoggedFiles } from './catalogue/logged-files.ts';
+import { oneFilePerPath } from './catalogue/one-file-per-path.ts';
 import { SmallFiles } from './download/small-files.ts';
 import { VariantRemoval } from './images/variant-removal.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
@@ -22,7 +24,8 @@ export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
   closeRows(): Promise<void>;
 }
 
-export async function openStores(services: ProcessServices): Promise<GatewayStores> {
+/** @param locks keep gateways apart that store files at one path */
+export async function openStores(services: ProcessServices, locks: Locks): Promise<GatewayStores> {
   const { config, log, db, database, metrics, invalidation, closed } = services;
   const opened = await openObjectStore(config, log, {
     ...countedCalls(metrics),
@@ -49,7 +52,7 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
     ...opened,
     store: measuredStore(opened.store, metrics),
     states: opened.store,
-    cloudFiles: openOnly(variants.over(smallFiles.over(wal ?? table)), closed),
+    cloudFiles: openOnly(oneFilePerPath(variants.over(smallFiles.over(wal ?? table)), locks), closed),
     smallFiles,
     async closeRows() {
       await wal?.close();

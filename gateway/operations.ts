@@ -1,6 +1,8 @@
 import type { Route } from '#server/http/http-types.ts';
 import { type DeleteFileDeps, deleteFile } from './operations/delete-file.ts';
 import { deleteFiles } from './operations/delete-files.ts';
+import { type DeleteFolderDeps, deleteFolder } from './operations/delete-folder.ts';
+import { type DeleteInFolderDeps, deleteInFolder } from './operations/delete-in-folder.ts';
 import {
   completeDirect,
   directPart,
@@ -18,10 +20,12 @@ import {
 import type { DirectDeps } from './operations/direct.ts';
 import type { DirectPartDeps } from './operations/direct-part.ts';
 import { type DownloadDeps, download } from './operations/download.ts';
+import { type DownloadInFolderDeps, downloadInFolder } from './operations/download-in-folder.ts';
 import { type LinkDeps, link } from './operations/link.ts';
 import { type ListFilesDeps, listFiles } from './operations/list-files.ts';
 import type { OperationDefinition } from './operations/operation.ts';
 import { putFile } from './operations/put-file.ts';
+import { putInFolder } from './operations/put-in-folder.ts';
 import { type RestoreFileDeps, restoreFile } from './operations/restore-file.ts';
 import type { ResumableDeps } from './operations/resumable.ts';
 import { type UploadDeps, upload } from './operations/upload.ts';
@@ -37,6 +41,9 @@ export type OperationDeps = UploadDeps &
   LinkDeps &
   ListFilesDeps &
   DeleteFileDeps &
+  DownloadInFolderDeps &
+  DeleteInFolderDeps &
+  DeleteFolderDeps &
   RestoreFileDeps &
   UploadLinkDeps;
 
@@ -53,6 +60,7 @@ const project = '/_f_/:project';
 const resumable = `${project}/resumable`;
 const direct = `${project}/direct`;
 const file = `${project}/:name`;
+const inFolder = `${project}/:folder/:rest*`;
 const transfersBytes = true;
 
 /** All operations of the gateway. Routes and OpenAPI are derived from this table. */
@@ -100,6 +108,10 @@ export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'listFiles', method: 'GET', path: project, compressed: true, ...listFiles },
   { name: 'link', id: 'createLink', method: 'POST', path: `${file}/link`, ...link },
   { name: 'restoreFile', method: 'POST', path: `${file}/restore`, ...restoreFile },
+  { name: 'downloadInFolder', method: 'GET', path: inFolder, transfersBytes, ...downloadInFolder },
+  { name: 'putInFolder', method: 'PUT', path: inFolder, transfersBytes, ...putInFolder },
+  { name: 'deleteInFolder', method: 'DELETE', path: inFolder, ...deleteInFolder },
+  { name: 'deleteFolder', method: 'DELETE', path: `${project}/:folder/`, ...deleteFolder },
   { name: 'download', method: 'GET', path: file, transfersBytes, ...download },
   { name: 'putFile', method: 'PUT', path: file, transfersBytes, ...putFile },
   { name: 'deleteFile', method: 'DELETE', path: file, ...deleteFile },

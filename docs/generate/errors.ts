@@ -52,6 +52,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   requestTimeout: catalogue.requestTimeout('The request body stalled for 60000 ms'),
   projectHasFiles: catalogue.projectHasFiles('shop'),
   fileInUse: catalogue.fileInUse(),
+  fileExists: catalogue.fileExists(),
   uploadConflict: catalogue.uploadConflict('The upload has 5242880 bytes, not 0'),
   uploadExpired: catalogue.uploadExpired(),
   fileExpired: catalogue.fileExpired(),

@@ -112,10 +112,11 @@ export class KeyedUpload implements RepeatedUpload {
 
 /** Whether it is the same file. Of the bytes, only the number and the CRC-32 can be compared. */
 export function isSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): boolean {
-  const { projectSlug, originalName, contentType, size, crc32 } = earlier;
+  const { projectSlug, originalName, contentType, size, crc32, path } = earlier;
   return (
     projectSlug === file.projectSlug &&
     originalName === file.originalName &&
+    path === file.path &&
     contentType === file.contentType &&
     size === file.size &&
     // 0: the janitor made the row from the object, which has no CRC-32

@@ -11,6 +11,7 @@ import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-l
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
 import { type DigestQuery, type DueQuery, FileStatements } from './file-statements.ts';
+import { type FilePlace, FolderIndex, type FolderOf, placeKey } from './folder-index.ts';
 import { NameBatcher } from './name-batcher.ts';
 
 export interface CloudFiles {
@@ -21,13 +22,20 @@ export interface CloudFiles {
   announce(): () => void;
   /**
    * Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it.
-   * @param how.isCopy of a file elsewhere: webhooks are not called
    */
-  insert(file: CloudFile, signal: AbortSignal, how?: { readonly isCopy?: boolean }): Promise<void>;
+  insert(file: CloudFile, signal: AbortSignal, options?: InsertOptions): Promise<void>;
   /** A file that is published: not in the trash, not expired, not held back by a scanner. */
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** The same, whether or not it is published. */
   findAny(name: string, signal: AbortSignal): Promise<CloudFile | null>;
+  /** The newest published file of a path; where other processes write, it may be as of a second ago. */
+  findInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null>;
+  /** The same as of now. */
+  currentInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null>;
+  /** Whether any file is in the folder, published or not. */
+  hasFolder(folder: FolderOf, signal: AbortSignal): Promise<boolean>;
+  /** Published files of folders whose path has a newer one, of the paths that got a file since a time. */
+  replacedSince(since: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Files whose names begin with one of the prefixes, whether or not they are published. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** The names that have a row. @param names at most a few thousand */
@@ -55,6 +63,16 @@ export interface CloudFiles {
   removeOwner(ownerId: string, signal: AbortSignal): Promise<void>;
 }
 
+/** Rejects if a file may not take the path of the one that is there. @param there null: it is free */
+export type MayTake = (there: CloudFile | null) => Promise<void>;
+
+export interface InsertOptions {
+  /** Of a file elsewhere: webhooks are not called. */
+  readonly isCopy?: boolean | undefined;
+  /** Of a file in a folder; absent: it may only take a free path. */
+  readonly mayTake?: MayTake | undefined;
+}
+
 /** Limits of rows that wait to be stored, and of one INSERT. Bytes. */
 const pendingLimit = 64 * 1024 * 1024;
 const insertLimit = 4 * 1024 * 1024;
@@ -67,6 +85,8 @@ export interface FileTable extends CloudFiles {
   insertRows(rows: readonly FileRow[]): Promise<void>;
   /** Caches a file that the table has. */
   remember(file: CloudFile): void;
+  /** Forgets what was at the path of a file that is stored. */
+  placed(file: CloudFile): void;
   /** A Bloom filter of the names in the table. Only for a single process, which adds each name before it is stored. */
   openFilter(log: Pick<Log, 'warn'>): IdFilter;
 }
@@ -92,21 +112,24 @@ export function createCloudFiles({
 }): FileTable {
   const statements = new FileStatements(db, database);
   const cache = new FileRowCache({ statements, singleWriter, metrics, invalidation });
+  const folders = openFolders(statements, cache, singleWriter);
   const removals = new NameBatcher((names, signal) => statements.delete(names, signal));
   const announced = new RowAnnouncements();
   const onInsert = metrics.batch('file_inserts');
   // an INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   const gather = { expected: () => announced.count, wait: gatherWait };
   const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, pace, onStatement: onInsert });
+  const remember = (file: CloudFile): void => {
+    cache.note(file);
+    folders.note(file);
+  };
   const { table, list, home } = statements;
   return {
     announce: () => announced.add(),
     async insert(file, signal) {
-      const { line, listed } = fileRow(file);
+      const { line: lines, listed } = fileRow(file);
       await groupCommit.write({
-        table,
-        columns: fileColumns,
-        lines: line,
+        ...{ table, columns: fileColumns, lines },
         // if only this row is written, the file is not shown: listing looks up the row of the file itself
         before: { table: list, columns: fileListColumns, lines: listed },
         home,
@@ -114,30 +137,73 @@ export function createCloudFiles({
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
         signal,
       });
-      cache.note(file);
+      remember(file);
     },
     async insertRows(rows) {
       onInsert?.(rows.length);
       await statements.insert(rows);
     },
-    remember: (file) => cache.note(file),
+    remember,
+    ...inFolders(folders),
+    ...asTheTableSays(statements),
+    ...lists(db, statements, cache),
     openFilter: (log) => new IdFilter({ db, table, id: 'name', what: 'files', log }),
     findByName: async (name, signal) => published(await cache.find(name, signal)),
     findAny: (name, signal) => cache.find(name, signal),
     change: (names, change, signal) => cache.changing(names, () => statements.change(names, change, signal)),
+    remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
+  };
+}
+
+/** What no cache answers. */
+function asTheTableSays(statements: FileStatements) {
+  return {
     findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
+    replacedSince: (since, limit, signal) => statements.replacedSince(since, limit, signal),
     findDue: (query, signal) => statements.due(query, signal),
-    list(query, signal) {
-      const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
-      return listFiles({ db, table: list, files: table, home, filesOf }, query, signal);
-    },
-    count: (query, signal) => countFiles({ db, table: list, files: table, home }, query, signal),
     findByDigest: (query, signal) => statements.byDigest(query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
     removeOwner: (ownerId, signal) => statements.deleteOwner(ownerId, signal),
-    remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
+  } satisfies Partial<FileTable>;
+}
+
+function lists(db: Database, statements: FileStatements, cache: FileRowCache) {
+  const { table: files, list: table, home } = statements;
+  return {
+    list(query, signal) {
+      const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
+      return listFiles({ db, table, files, home, filesOf }, query, signal);
+    },
+    count: (query, signal) => countFiles({ db, table, files, home }, query, signal),
+  } satisfies Partial<FileTable>;
+}
+
+function openFolders(
+  statements: Pick<FileStatements, 'byPlaces' | 'hasFolder'>,
+  cache: FileRowCache,
+  singleWriter: boolean,
+): FolderIndex {
+  return new FolderIndex({
+    byPlaces: async (places, signal) => {
+      const files = await cache.found(() => statements.byPlaces(places, signal));
+      return new Map(files.map((file) => [placeKey(file as FilePlace), file]));
+    },
+    byName: async (name, signal) => published(await cache.find(name, signal)),
+    hasFolder: (folder, signal) => statements.hasFolder(folder, signal),
+    singleWriter,
+  });
+}
+
+function inFolders(
+  folders: FolderIndex,
+): Pick<FileTable, 'placed' | 'findInFolder' | 'currentInFolder' | 'hasFolder'> {
+  return {
+    placed: (file) => folders.note(file),
+    findInFolder: (place, signal) => folders.find(place, signal),
+    currentInFolder: (place, signal) => folders.current(place, signal),
+    hasFolder: (folder, signal) => folders.has(folder, signal),
   };
 }
 

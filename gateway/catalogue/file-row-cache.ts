@@ -109,6 +109,15 @@ export class FileRowCache {
     return files;
   }
 
+  /** Caches the files that a statement finds, unless they change meanwhile. */
+  async found(read: () => Promise<readonly CloudFile[]>): Promise<readonly CloudFile[]> {
+    const [moment, changes] = [this.#freshness.begin(), this.#changes];
+    const files = (await read()).filter(({ name }) => !this.#removed.has(name));
+    if (changes === this.#changes)
+      for (const file of files) this.#files.set(file.name, { file, read: moment });
+    return files;
+  }
+
   /** Forgets files that are changed. */
   async changing(names: readonly string[], change: () => Promise<void>): Promise<void> {
     try {

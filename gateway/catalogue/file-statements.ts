@@ -5,6 +5,7 @@ import { textLiteral } from '#engine/literal.ts';
 import type { CloudFile, FileChange, HiddenState, StorageUse, Verified } from './cloud-file.ts';
 import { fileListColumns, hiddenSql, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
+import type { FilePlace, FolderOf } from './folder-index.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
 const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner, verified,
@@ -117,6 +118,38 @@ export class FileStatements {
     return rows.map(fileOf);
   }
 
+  /** Published files at some places; of those at one, the newest last. */
+  async byPlaces(places: readonly FilePlace[], signal: AbortSignal): Promise<readonly CloudFile[]> {
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${arePlaced(places)} AND ${hiddenSql(undefined)}
+      ORDER BY created_at, id`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  async hasFolder({ folder, ownerId, projectSlug }: FolderOf, signal: AbortSignal): Promise<boolean> {
+    const sql = `SELECT 1 FROM ${this.table} WHERE folder = ${textLiteral(folder)}
+      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)} LIMIT 1`;
+    return (await this.#db.rows({ sql, signal, home: this.home, account: ownerId })).length > 0;
+  }
+
+  /**
+   * Published files of folders whose path has a newer one, among the paths of files since a time.
+   * @param limit of the paths
+   */
+  async replacedSince(since: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]> {
+    const shown = `folder != '' AND ${hiddenSql(undefined)}`;
+    const recent = `SELECT folder, path FROM ${this.table} WHERE ${shown} AND created_at >= ${timeLiteral(since)}
+      ORDER BY created_at DESC LIMIT ${limit}`;
+    const newest = `SELECT argMax(id, (created_at, id)) FROM ${this.table}
+      WHERE ${shown} AND (folder, path) IN (${recent}) GROUP BY folder, path HAVING count() > 1`;
+    const repeated = `SELECT folder, path FROM ${this.table}
+      WHERE ${shown} AND (folder, path) IN (${recent}) GROUP BY folder, path HAVING count() > 1`;
+    const sql = `SELECT ${selection} FROM ${this.table}
+      WHERE ${shown} AND (folder, path) IN (${repeated}) AND id NOT IN (${newest}) LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
   async due(
     { now, grace, trashedFor, limit, after = '', names }: DueQuery,
     signal: AbortSignal,
@@ -199,6 +232,14 @@ function changeSql({ trashedAt, state }: FileChange): string {
   if (trashedAt !== undefined) sets.push(`trashed_at = ${trashedAt?.getTime() ?? 0}`);
   if (state !== undefined) sets.push(`state = ${textLiteral(state ?? '')}`);
   return sets.join(', ');
+}
+
+/** The index of each column skips most of the table; the pairs decide. */
+function arePlaced(places: readonly FilePlace[]): string {
+  const among = (texts: readonly string[]): string => [...new Set(texts)].map(textLiteral).join(', ');
+  const pairs = places.map(({ folder, path }) => `(${textLiteral(folder)}, ${textLiteral(path)})`);
+  return `folder IN (${among(places.map(({ folder }) => folder))})
+    AND path IN (${among(places.map(({ path }) => path))}) AND (folder, path) IN (${pairs.join(', ')})`;
 }
 
 function isAmong(names: readonly string[]): string {

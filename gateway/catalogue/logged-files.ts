@@ -5,6 +5,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { CloudFile } from './cloud-file.ts';
 import { type CloudFiles, type FileTable, published } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
+import { type FilePlace, type FolderOf, placeKey, placeOfFile } from './folder-index.ts';
 
 /** Names in one statement, and its deadline. Milliseconds. */
 const namesAtOnce = 2000;
@@ -24,6 +25,8 @@ export class LoggedFiles implements CloudFiles {
   readonly #pendingLimit: number;
   /** Files whose rows are in the write-ahead log and perhaps not in the table. */
   readonly #pending = new Map<string, CloudFile>();
+  /** The newest of them at each place of a folder. */
+  readonly #pendingPlaces = new Map<string, CloudFile>();
   #pendingBytes = 0;
 
   private constructor(parts: {
@@ -87,6 +90,7 @@ export class LoggedFiles implements CloudFiles {
       this.#pendingBytes -= byteLength;
       throw error;
     }
+    this.#place(file);
     this.#flushed.number();
     this.#flushed.schedule();
   }
@@ -101,6 +105,20 @@ export class LoggedFiles implements CloudFiles {
     return this.#filter.mayHave(name) ? this.#table.findAny(name, signal) : null;
   }
 
+  async findInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null> {
+    const file = published(this.#pendingPlaces.get(placeKey(place)));
+    return file ?? this.#table.findInFolder(place, signal);
+  }
+
+  /** This process is the only one that puts files anywhere. */
+  currentInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null> {
+    return this.findInFolder(place, signal);
+  }
+
+  hasFolder(folder: FolderOf, signal: AbortSignal): Promise<boolean> {
+    return this.#table.hasFolder(folder, signal);
+  }
+
   async findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
     // read this first: a row leaves #pending only once the table has it
     const waiting = [...this.#pending.values()].filter(({ name }) =>
@@ -113,6 +131,8 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).namesWithRow(...args);
   readonly madeBetween: CloudFiles['madeBetween'] = async (...args) =>
     (await this.#wholeTable()).madeBetween(...args);
+  readonly replacedSince: CloudFiles['replacedSince'] = async (...args) =>
+    (await this.#wholeTable()).replacedSince(...args);
   readonly findDue: CloudFiles['findDue'] = async (...args) => (await this.#wholeTable()).findDue(...args);
   readonly list: CloudFiles['list'] = async (...args) => (await this.#wholeTable()).list(...args);
   readonly count: CloudFiles['count'] = async (...args) => (await this.#wholeTable()).count(...args);
@@ -143,10 +163,23 @@ export class LoggedFiles implements CloudFiles {
     return this.#table;
   }
 
+  #place(file: CloudFile): void {
+    const place = placeOfFile(file);
+    if (place === null) return;
+    if (this.#pending.has(file.name)) this.#pendingPlaces.set(placeKey(place), file);
+    // from now on the folder is known
+    this.#table.placed(file);
+  }
+
   #stored(rows: readonly FileRow[]): void {
     for (const { name, line } of rows) {
       const file = this.#pending.get(name);
-      if (file !== undefined) this.#table.remember(file);
+      if (file !== undefined) {
+        this.#table.remember(file);
+        const place = placeOfFile(file);
+        if (place !== null && this.#pendingPlaces.get(placeKey(place)) === file)
+          this.#pendingPlaces.delete(placeKey(place));
+      }
       this.#pending.delete(name);
       this.#pendingBytes -= line.byteLength;
     }

@@ -22,12 +22,16 @@ export function fileAddresses(args: {
 }): FileAddresses {
   const { config, baseUrl, objectUrl } = args;
   const filesUrl = (projectSlug: string): string => `${baseUrl()}/_f_/${projectSlug}`;
-  const downloadUrl = ({ projectSlug, name }: CloudFile): string =>
-    `${filesUrl(projectSlug)}/${encodeURIComponent(name)}`;
+  const downloadUrl = ({ projectSlug, name, folder, path }: CloudFile): string =>
+    folder === undefined || path === undefined
+      ? `${filesUrl(projectSlug)}/${encodeURIComponent(name)}`
+      : `${filesUrl(projectSlug)}/${folder}/${path.split('/').map(encodeURIComponent).join('/')}`;
   return {
     filesUrl,
     downloadUrl,
     fileUrl(file) {
+      // relative links only work where names are as they were given
+      if (file.folder !== undefined) return downloadUrl(file);
       if (config.publicFilesUrl !== undefined) {
         return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
       }

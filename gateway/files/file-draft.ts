@@ -27,7 +27,7 @@ export interface FileDraft
 }
 
 /**
- * Throws 400 for an invalid name. @param sent as the client sent it; `name`: the stored name of a copy
+ * Throws 400 for an invalid name. @param sent as the client sent it, with the id of a folder; `name`: the stored name of a copy
  */
 export function draftFile(
   sent: SentProperties & {
@@ -58,8 +58,7 @@ export function draftFile(
     objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
     contentType,
     ...(owner === undefined ? {} : { owner }),
-    // the id of its first file, so that a repeated request with an Idempotency-Key means the same folder
-    ...(folder === undefined ? {} : { folder: folder === 'new' ? id : folder, path }),
+    ...(folder === undefined ? {} : { folder, path }),
     ...(expiresIn === undefined ? {} : { expiresIn }),
   };
 }

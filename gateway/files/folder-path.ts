@@ -1,6 +1,8 @@
 /** So that it fits in the metadata of an object, beside the name. Bytes, percent-encoded. */
 const mostBytes = 900;
 const mostSegments = 20;
+/** What is asked of files and folders by POST is at these addresses. */
+const taken = new Set(['link', 'restore', '_find_']);
 
 /** What is wrong with a path below a folder, as the rest of a sentence; null: nothing. */
 export function pathProblem(path: string): string | null {
@@ -8,6 +10,9 @@ export function pathProblem(path: string): string | null {
   // relative links could not reach them
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
     return 'should have no empty segment, and none that is . or ..';
+  // the address of a signed folder goes on like that
+  if (path.startsWith('~')) return 'should not begin with ~';
+  if (taken.has(path)) return `should not be ${path}, which is an operation`;
   if (/[\p{Cc}\\]/u.test(path)) return 'should have no control characters and no backslashes';
   if (!path.isWellFormed()) return 'should be Unicode';
   if (segments.length > mostSegments) return `should have at most ${mostSegments} segments`;

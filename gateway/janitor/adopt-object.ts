@@ -2,6 +2,7 @@ import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { keyPrefixOf } from '../access/upload-keys.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { placeOfFile } from '../catalogue/folder-index.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
 import { InspectedDraft } from '../files/inspected-draft.ts';
@@ -13,7 +14,7 @@ import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 
 export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
-  readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow'>;
+  readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow' | 'currentInFolder'>;
   readonly digests: Pick<Digests, 'of'>;
   /** Knows uploads that rules bind. */
   readonly resumable: Pick<ResumableUploads, 'isRefused'>;
@@ -46,6 +47,12 @@ export async function adoptObject(
   const prefix = keyPrefixOf(metadata);
   if (prefix !== null && (await cloudFiles.findByPrefixes([prefix], signal)).length > 0) {
     // this upload was never acknowledged, and a later one with its Idempotency-Key stored the file
+    if (!dryRun) await store.delete(key, signal);
+    return 'nothing there';
+  }
+  const place = placeOfFile(metadata);
+  if (place !== null && (await cloudFiles.currentInFolder(place, signal)) !== null) {
+    // it was replaced, or was never acknowledged because its path was taken
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }

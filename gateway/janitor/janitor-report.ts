@@ -22,6 +22,8 @@ export interface JanitorReport {
   rowsWithoutObject: number;
   /** Rows without an object in an earlier run too, which were removed. */
   rowsRemoved: number;
+  /** Files of folders whose path has a newer one. */
+  replacedRemoved: number;
   /** Failed actions; the next run retries them. */
   failures: number;
   milliseconds: number;
@@ -42,6 +44,7 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     rowsChecked: 0,
     rowsWithoutObject: 0,
     rowsRemoved: 0,
+    replacedRemoved: 0,
     failures: 0,
     milliseconds: 0,
   };

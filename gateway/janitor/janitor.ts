@@ -17,6 +17,7 @@ import type { JanitorReport } from './janitor-report.ts';
 import { runSteps } from './janitor-run.ts';
 import { ObjectReconciler } from './object-reconciler.ts';
 import { removeDueFiles } from './remove-due-files.ts';
+import { removeReplaced } from './remove-replaced.ts';
 import { RowReconciler } from './row-reconciler.ts';
 
 export interface JanitorOptions {
@@ -115,6 +116,7 @@ export class Janitor {
         'abort uploads': (run) => abortStaleUploads(options, id, run),
         'delete due files': (run) => removeDueFiles(options, run),
         'match objects': (run) => this.#objects.run(id, run),
+        'remove replaced files': (run) => removeReplaced(options, run),
         'match rows': (run) => this.#rows.run(run),
       },
     );

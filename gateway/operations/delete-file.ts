@@ -26,6 +26,9 @@ export interface DeleteFileDeps {
   readonly trash: Pick<FileTrash, 'takes' | 'put'>;
 }
 
+/** The file of an address; null: there is none. */
+export type FindFile = (request: HttpRequest) => Promise<CloudFile | null> | null;
+
 /** Time limit of a deletion in the stores. Milliseconds. */
 export const deletionDeadline = 30_000;
 
@@ -62,18 +65,23 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  * is recent. The other order would leave an object without a row, and the janitor would restore the file. For the same
  * reason the janitor looks up rows before objects: it never mistakes a deletion under way for a missing row.
  */
-function deleteFileOperation(deps: DeleteFileDeps): Handler {
+export function deleteFileOperation(
+  deps: DeleteFileDeps,
+  find: FindFile = ({ params: { name = '' }, signal }) =>
+    isStoredName(name) ? deps.cloudFiles.findAny(name, signal) : null,
+): Handler {
   const { authenticate, cloudFiles, used, plans, trash } = deps;
   return async (request) => {
     const { userId, bound } = await authenticate(request);
     // what is deleted has to be readable, too
     const mayDelete = touchable(bound, 'read', 'delete');
     const atOnce = readAtOnce(request);
-    const { project, name = '' } = request.params;
-    const file = isStoredName(name) ? await cloudFiles.findAny(name, request.signal) : null;
+    const { project } = request.params;
+    const file = await find(request);
     if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayDelete(file))
       throw fileNotFound();
     if (!isDeletable(file, atOnce)) throw fileNotFound();
+    const { name } = file;
     assertPreconditions((name) => request.header(name), validatorsOf(file));
     // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
@@ -105,7 +113,7 @@ export function isDeletable({ trashedAt }: CloudFile, atOnce: boolean): boolean 
   return trashedAt === undefined || atOnce;
 }
 
-function readAtOnce({ query }: HttpRequest): boolean {
+export function readAtOnce({ query }: HttpRequest): boolean {
   const [value = 'true', ...more] = query.filter(([name]) => name === 'trash').map(([, text]) => text);
   if (more.length > 0 || !/^(?:true|false)$/.test(value))
     throw invalidOptions(['trash should be true or false']);

@@ -1,4 +1,5 @@
 import { touchable } from '#catalogue/file-rules/touchable.ts';
+import type { FilesPlace } from '#catalogue/file-uses/file-use.ts';
 import { fileInUse, invalidBody } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
@@ -16,27 +17,34 @@ import { nameOfUpload, type OperationDefinition } from './operation.ts';
 const mostNames = 1000;
 const maxBodyBytes = 1_000_000;
 
-interface Failure {
+export interface Failure {
   readonly name: string;
   readonly code: 'not_found' | 'file_in_use' | 'unavailable';
   readonly message: string;
 }
 
-const deletions = named(
-  'Deletions',
-  exactObject({
-    deleted: { ...count, description: 'Number of deleted files' },
-    failed: {
-      type: 'array',
-      items: exactObject({
-        name: string,
-        code: { type: 'string', enum: ['not_found', 'file_in_use', 'unavailable'] },
-        message: string,
-      }),
-      description: 'Files that were not deleted',
-    },
-  }),
-);
+/** What a request deletes. */
+export interface DeletionOrder {
+  readonly place: FilesPlace;
+  readonly found: readonly CloudFile[];
+  /** Not by way of the trash. */
+  readonly atOnce: boolean;
+}
+
+export const deletionCounts = {
+  deleted: { ...count, description: 'Number of deleted files' },
+  failed: {
+    type: 'array',
+    items: exactObject({
+      name: string,
+      code: { type: 'string', enum: ['not_found', 'file_in_use', 'unavailable'] },
+      message: string,
+    }),
+    description: 'Files that were not deleted',
+  },
+} as const;
+
+const deletions = named('Deletions', exactObject(deletionCounts));
 
 export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete files by their names',
@@ -77,55 +85,67 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
 function deleteFilesOperation(deps: DeleteFileDeps): Handler {
-  const { authenticate, cloudFiles, quota, used } = deps;
+  const { authenticate, cloudFiles } = deps;
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId, bound } = await authenticate(request);
     const mayDelete = touchable(bound, 'read', 'delete');
     const { names, atOnce } = readOrder(await readJson(request, maxBodyBytes));
     const failed: Failure[] = [];
-    const missing = (name: string): void => {
-      failed.push({ name, code: 'not_found', message: 'There is no such file' });
-    };
     const find = (name: string) => (isStoredName(name) ? cloudFiles.findAny(name, request.signal) : null);
     const found: CloudFile[] = [];
     for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
       const isOwn = file?.projectSlug === project && file.ownerId === userId && mayDelete(file);
       if (isOwn && isDeletable(file, atOnce)) found.push(file);
-      else missing(names[index] as string);
+      else failed.push(missing(names[index] as string));
     }
+    const order = { place: { ownerId: userId, slug: project }, found, atOnce };
     // the deletion completes even if the client disconnects
-    const signal = AbortSignal.timeout(deletionDeadline);
-    const place = { ownerId: userId, slug: project };
-    const held = await used.hold(place, namesOf(found), signal);
-    const files = found.filter(({ name }) => !held.inUse.has(name));
-    for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
-    const { kept, left } = await deleteObjects(deps, { files, atOnce }, signal).catch(
-      async (error: unknown) => {
-        await held.release(namesOf(files)).catch(() => {});
-        throw error;
-      },
-    );
-    let deleted = kept.size;
-    const removed = [...kept];
-    const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
-      if (left.has(objectKey)) {
-        failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
-        return;
-      }
-      if (await cloudFiles.remove(name, signal)) deleted++;
-      else missing(name);
-      removed.push(name);
-    };
-    try {
-      await Promise.all(files.filter(({ name }) => !kept.has(name)).map(remove));
-    } finally {
-      quota.freed(userId);
-      held.deleted(removed);
-      await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
-    }
-    return noStoreJson({ deleted, failed });
+    const more = await deleteFound(deps, order, AbortSignal.timeout(deletionDeadline));
+    return noStoreJson({ deleted: more.deleted, failed: [...failed, ...more.failed] });
   };
+}
+
+/** Deletes files of a project. @param order.found at most a thousand, which the sender may delete */
+export async function deleteFound(
+  deps: DeleteFileDeps,
+  { place, found, atOnce }: DeletionOrder,
+  signal: AbortSignal,
+): Promise<{ readonly deleted: number; readonly failed: readonly Failure[] }> {
+  const { cloudFiles, quota, used } = deps;
+  const failed: Failure[] = [];
+  const held = await used.hold(place, namesOf(found), signal);
+  const files = found.filter(({ name }) => !held.inUse.has(name));
+  for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
+  const { kept, left } = await deleteObjects(deps, { files, atOnce }, signal).catch(
+    async (error: unknown) => {
+      await held.release(namesOf(files)).catch(() => {});
+      throw error;
+    },
+  );
+  let deleted = kept.size;
+  const removed = [...kept];
+  const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
+    if (left.has(objectKey)) {
+      failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
+      return;
+    }
+    if (await cloudFiles.remove(name, signal)) deleted++;
+    else failed.push(missing(name));
+    removed.push(name);
+  };
+  try {
+    await Promise.all(files.filter(({ name }) => !kept.has(name)).map(remove));
+  } finally {
+    quota.freed(place.ownerId);
+    held.deleted(removed);
+    await held.release(namesOf(files.filter(({ objectKey }) => left.has(objectKey)))).catch(() => {});
+  }
+  return { deleted, failed };
+}
+
+function missing(name: string): Failure {
+  return { name, code: 'not_found', message: 'There is no such file' };
 }
 
 /** Puts files in the trash, or deletes their objects. @returns names of the first, and keys that were not deleted */

@@ -125,7 +125,7 @@ export const createUpload: OperationDefinition<ResumableDeps> = {
       content: jsonContent(cloudFile),
     },
   },
-  errors: [...chunkErrors, 'too_many_uploads'],
+  errors: [...chunkErrors, 'too_many_uploads', 'file_exists'],
   sample: createSample,
   handler: (deps) => deps.access.refundOnFailure(createUploadOperation(deps)),
 };
@@ -145,6 +145,7 @@ export const uploadState: OperationDefinition<ResumableDeps> = {
     'checksum_mismatch',
     'too_many_projects',
     'quota_exceeded',
+    'file_exists',
   ],
   head: { id: 'checkUpload', summary: 'Get the offset of an upload', statuses: [200, 204] },
   handler: uploadStateOperation,
@@ -176,7 +177,7 @@ export const append: OperationDefinition<ResumableDeps> = {
       headers: { ...tusAnswer, ...complete, ...expires, ...offsetAnswer },
     },
   },
-  errors: [...chunkErrors, 'final_upload'],
+  errors: [...chunkErrors, 'final_upload', 'file_exists'],
   sample: (base) =>
     atUpload(base, 'PATCH', [
       `-H 'Upload-Offset: 0' -H 'Content-Type: ${chunkType}'`,

@@ -19,11 +19,13 @@ import {
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile } from '../files/file-draft.ts';
 import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
+import type { FolderPlaces } from '../folders/folder-places.ts';
 import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
 
 export interface DirectDeps {
   readonly access: UploadAccess;
   readonly direct: DirectUploads;
+  readonly places: FolderPlaces;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -33,7 +35,7 @@ export const partsAtOnce = 100;
 const rangePattern = /^(\d{1,5})(?:-(\d{1,5}))?$/;
 
 /** POST /_f_/{project_slug}/direct: plans an upload whose bytes the client sends to the object store by itself. */
-export function planOperation({ access, direct }: DirectDeps): Handler {
+export function planOperation({ access, direct, places }: DirectDeps): Handler {
   // the time in an id is that of its plan
   const newId = createUuidV7();
   return async (request) => {
@@ -42,8 +44,10 @@ export function planOperation({ access, direct }: DirectDeps): Handler {
     const wanted = readPlanRequest(await readJson(request, maxPlanBytes));
     const properties = { ...propertiesOfQuery(request), ...readProperties((name) => wanted[name]) };
     const { userId: ownerId, link, bound } = grant;
+    const place = { ownerId, projectSlug, fileName: wanted.name, bound };
+    const placed = await places.place(properties, place, request.signal);
     const file = draftFile(
-      withLifetime(grant, { ...properties, fileName: wanted.name, contentType: wanted.contentType }),
+      withLifetime(grant, { ...placed, fileName: wanted.name, contentType: wanted.contentType }),
       {
         id: newId(),
         deploymentId: direct.deploymentId,

@@ -2,6 +2,7 @@ import type { Authenticate, Principal } from '#auth/authenticate.ts';
 import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
+import type { ReadMoment } from '#coordination/redis/freshness.ts';
 import { invalidCondition, linkRefused } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { string } from '#kernel/json/schema.ts';
@@ -50,7 +51,7 @@ export interface DownloadDeps {
 }
 
 /** The client of a download. */
-interface Reader {
+export interface Reader {
   /** When its expiring link ends, in seconds since 1970; null: it has none. */
   readonly linkEnds: number | null;
   /** The account of its token; null: no token is needed. */
@@ -59,6 +60,10 @@ interface Reader {
   readonly bound: BoundSender | undefined;
   /** It makes backups, which need the owner. */
   readonly backup: boolean;
+  /** Of an address whose file may be replaced: its Cache-Control. */
+  readonly caching?: string;
+  /** We send the bytes ourselves. */
+  readonly stays?: boolean;
   /** null: the file itself. */
   readonly picture: WantedPicture | null;
 }
@@ -69,7 +74,7 @@ const longestCaching = 31_536_000;
 const publicCaching = `public, max-age=${longestCaching}, immutable`;
 // the definition of a preset may change
 const pictureCaching = 86_400;
-const privateCaching = 'private, no-cache';
+export const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
@@ -147,34 +152,59 @@ export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(endOfLink(deps, request), (linkEnds) =>
       continueWith(identify(deps, request, linkEnds !== null), (principal) => {
-        const { userId = null, bound, grants } = principal ?? {};
-        requiredFor(bound, 'read');
-        const backup = grants?.may?.includes('backup') === true && bound === undefined;
-        const picture = wantedPicture(request);
-        const reader = { linkEnds, userId, bound, backup, picture };
-        const cached = deps.smallFiles.get(request.params.name ?? '', nameOf(picture));
-        if (cached === undefined) return fromStore(deps, request, reader);
-        const { file, served, bytes } = cached;
-        assertMayRead(deps, file, request, reader);
-        assertShown(file);
-        return answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) =>
-          range === null ? bytes : bytes.subarray(range.start, range.end + 1),
-        );
+        const reader = readerOf(request, principal, linkEnds);
+        const { name = '' } = request.params;
+        return cachedAnswer(deps, request, reader, name) ?? fromStore(deps, request, reader);
       }),
     );
 }
 
+/** Throws 403 if rules let the sender read nothing. @param principal null: no token is needed */
+export function readerOf(request: HttpRequest, principal: Principal | null, linkEnds: number | null): Reader {
+  const { userId = null, bound, grants } = principal ?? {};
+  requiredFor(bound, 'read');
+  const backup = grants?.may?.includes('backup') === true && bound === undefined;
+  return { linkEnds, userId, bound, backup, picture: wantedPicture(request) };
+}
+
+/** The answer with a small file, or a picture of it, that is in memory; undefined: it is not. */
+export function cachedAnswer(
+  deps: DownloadDeps,
+  request: HttpRequest,
+  reader: Reader,
+  name: string,
+): HttpResponse | undefined {
+  const cached = deps.smallFiles.get(name, nameOf(reader.picture));
+  if (cached === undefined) return undefined;
+  const { file, served, bytes } = cached;
+  assertMayRead(deps, file, request, reader);
+  assertShown(file);
+  return answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) =>
+    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+  );
+}
+
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
-  const { cloudFiles, downloads, smallFiles } = deps;
-  const { signal } = request;
   const { name = '' } = request.params;
-  const moment = smallFiles.begin();
-  const stored = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
-  if (stored === null) throw fileNotFound();
+  const moment = deps.smallFiles.begin();
+  const file = isStoredName(name) ? await deps.cloudFiles.findAny(name, request.signal) : null;
+  if (file === null) throw fileNotFound();
+  return answerStored(deps, request, reader, { stored: file, moment });
+}
+
+/** The answer with the bytes of the store. @param found.moment before the file was looked up */
+export async function answerStored(
+  deps: DownloadDeps,
+  request: HttpRequest,
+  reader: Reader,
+  { stored, moment }: { readonly stored: CloudFile; readonly moment: ReadMoment },
+): Promise<HttpResponse> {
+  const { downloads, smallFiles } = deps;
+  const { signal } = request;
   assertMayRead(deps, stored, request, reader);
   assertShown(stored);
   const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
-  const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
+  const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
     if (redirect !== null) return redirect;
@@ -233,12 +263,13 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
 
 /** Further headers of its answers; undefined: none. */
 function headersFor(
-  { linkEnds, bound, backup, picture }: Reader,
+  { linkEnds, bound, backup, picture, caching }: Reader,
   { owner, expiresAt }: CloudFile,
   fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
   const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  if (caching !== undefined) return { ...owned, 'cache-control': caching };
   if (expiresAt === undefined || fileLinks === 'private') return owned;
   // no copy outlives the file
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
@@ -293,9 +324,10 @@ function inTurn(
  * When the signed link that replaces the token ends, in seconds since 1970; null: there is none. Throws 403 when the link
  * has expired or was not signed by us.
  */
-function endOfLink(
+export function endOfLink(
   { links }: Pick<DownloadDeps, 'links'>,
   request: HttpRequest,
+  name = request.params.name ?? '',
 ): number | null | Promise<number | null> {
   if (!request.query.some(([name]) => name === 'expires' || name === 'signature')) return null;
   const values = (wanted: string) =>
@@ -304,7 +336,7 @@ function endOfLink(
   const [signature, ...moreSignatures] = values('signature');
   if (expires === undefined && signature === undefined) return null;
   if (moreExpires.length > 0 || moreSignatures.length > 0) throw linkRefused();
-  const { project: projectSlug = '', name = '' } = request.params;
+  const { project: projectSlug = '' } = request.params;
   return links.isGood({ projectSlug, name }, expires ?? '', signature ?? '').then((good) => {
     if (!good) throw linkRefused();
     return Number(expires);
@@ -312,7 +344,7 @@ function endOfLink(
 }
 
 /** The sender by its token; null: no token is needed. Throws 401 for an invalid token. */
-function identify(
+export function identify(
   { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,
   linked: boolean,

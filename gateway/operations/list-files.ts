@@ -25,6 +25,7 @@ import type { FileCursor, FileQuery } from '../catalogue/file-list.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { cloudFile, cloudFileJson } from '../files/cloud-file-json.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
+import { isFolderId } from '../folders/read-place.ts';
 import { type OperationDefinition, uploadSample } from './operation.ts';
 
 export interface ListFilesDeps {
@@ -51,6 +52,9 @@ const parameters = {
     'A media type, or the beginning of one up to its slash, such as `image/`',
     { pattern: filterPattern.source },
     mediaTypeFilterProblem,
+  ),
+  folder: textParameter('Only files of this folder', { format: 'uuid' }, (text) =>
+    isFolderId(text) ? null : 'should be the id of a folder',
   ),
   from: momentParameter('Uploaded on this day (UTC) or at this time, or later', 'first'),
   to: momentParameter('Uploaded on this day (UTC) or at this time, or earlier', 'last'),

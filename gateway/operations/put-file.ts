@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
+import {
+  chunksUnsupported,
+  invalidOptions,
+  payloadTooLarge,
+  wrongContentType,
+} from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
@@ -13,7 +18,9 @@ import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
 import { InspectedDraft } from '../files/inspected-draft.ts';
-import { propertiesOfQuery, propertyParameters } from '../files/sent-properties.ts';
+import { propertiesOfQuery, propertyParameters, type SentProperties } from '../files/sent-properties.ts';
+import { noSuchFolder } from '../folders/folder-places.ts';
+import { isFolderId, readPath } from '../folders/read-place.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
@@ -25,6 +32,17 @@ import {
   storedAnswer,
 } from './operation.ts';
 import { inspected, storeFile, trackUpload, type UploadDeps } from './upload.ts';
+
+/** Errors of a PUT, in a folder or not. */
+export const putErrors = [
+  ...sendingErrors,
+  'invalid_options',
+  'not_found',
+  'file_exists',
+  'file_in_use',
+  'precondition_failed',
+  'upload_conflict',
+] as const;
 
 export const putFile: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file as a plain body',
@@ -41,20 +59,19 @@ export const putFile: OperationDefinition<UploadDeps> = {
   },
   body: { description: 'The bytes', content: anyFile },
   answers: storedAnswer('The stored file'),
-  errors: [...sendingErrors, 'invalid_options', 'precondition_failed', 'upload_conflict'],
+  errors: putErrors,
   sample: (base) =>
     `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
   handler: (deps) => deps.access.refundOnFailure(putFileOperation(deps)),
 };
 
 /** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
-function putFileOperation(deps: UploadDeps): Handler {
+export function putFileOperation(deps: UploadDeps): Handler {
   const { maxUploadBytes } = deps;
   return trackUpload(deps, async (request, onCleanup) => {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
-    const properties = propertiesOfQuery(request);
     const contentType = readType(request, copy !== null);
     // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
@@ -63,22 +80,22 @@ function putFileOperation(deps: UploadDeps): Handler {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
     if (copy !== null) assertMayCopy(grant, projectSlug);
+    const { fileName, ...properties } = readTarget(request);
     const { userId, bound } = grant;
     const owner = copy === null ? (bound?.user ?? undefined) : copy.owner;
-    await checkPreconditions(deps, request, { userId, projectSlug, bound });
+    const replacement = properties.folder === undefined ? undefined : deps.places.replacement(request, grant);
+    if (replacement === undefined) await checkPreconditions(deps, request, { userId, projectSlug, bound });
     const store = async (keyed: RepeatedUpload | null) => {
+      const place = { ownerId: userId, projectSlug, fileName, bound };
+      const placed = await deps.places.inFolder(properties, place, signal, copy !== null);
+      // a repeated upload is at its path already
+      if (replacement !== undefined && keyed === null)
+        await deps.places.assertTakes(placed, signal, replacement.assertMayTake);
+      const { deploymentId } = deps;
+      const described = copy === null ? withLifetime(grant, placed) : copyLifetime(copy, placed);
       const draft = draftFile(
-        {
-          ...(copy === null ? withLifetime(grant, properties) : copyLifetime(copy, properties)),
-          ...{ fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
-        },
-        {
-          id: keyed?.id ?? randomUUID(),
-          deploymentId: deps.deploymentId,
-          ownerId: userId,
-          owner,
-          projectSlug,
-        },
+        { ...described, fileName: copy?.originalName ?? fileName, contentType, name: copy?.name },
+        { id: keyed?.id ?? randomUUID(), deploymentId, ownerId: userId, owner, projectSlug },
       );
       assertFits(grant, draft, length, body.contentLength);
       if (keyed === null) await deps.quota.check(userId, length, signal);
@@ -101,11 +118,32 @@ function putFileOperation(deps: UploadDeps): Handler {
         },
       });
       const { file, sizes } = await inspected(inspection, received, onCleanup);
-      const upload = { received, draft: file, sizes, onCleanup, keyed, bound, createdAt: copy?.createdAt };
-      return storeFile(deps, request, upload);
+      const ofCopy = { createdAt: copy?.createdAt };
+      return storeFile(deps, request, {
+        received,
+        draft: file,
+        sizes,
+        onCleanup,
+        keyed,
+        bound,
+        replacement,
+        ...ofCopy,
+      });
     };
     return deps.keys.use(request, grant, store, copy);
   });
+}
+
+/** The name of the file, and its place in a folder: from the address, or from the query. Throws 400 and 404. */
+function readTarget(request: HttpRequest): SentProperties & { readonly fileName: string } {
+  const { name, folder, rest } = request.params;
+  const sent = propertiesOfQuery(request);
+  if (folder === undefined || rest === undefined) return { ...sent, fileName: name ?? '' };
+  if (folder !== 'new' && !isFolderId(folder)) throw noSuchFolder();
+  if (sent.folder !== undefined || sent.path !== undefined)
+    throw invalidOptions(['folder and path are in the address']);
+  const path = readPath(rest);
+  return { ...sent, folder, path, fileName: path.slice(path.lastIndexOf('/') + 1) };
 }
 
 /** The declared type; undefined: none. Throws 415 for a form. */

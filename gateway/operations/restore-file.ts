@@ -1,6 +1,6 @@
 import type { Authenticate } from '#auth/authenticate.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import { fileExpired } from '#kernel/errors/catalogue.ts';
+import { fileExists, fileExpired } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
@@ -9,13 +9,14 @@ import { curl } from '#server/openapi/curl.ts';
 import { type FileTrash, notInTrash } from '../access/file-trash.ts';
 import { type CloudFile, isPublished } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { placeOfFile } from '../catalogue/folder-index.ts';
 import { cloudFile, cloudFileJson } from '../files/cloud-file-json.ts';
 import { deletionDeadline } from './delete-file.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface RestoreFileDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'currentInFolder'>;
   readonly trash: Pick<FileTrash, 'restore'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
@@ -28,7 +29,7 @@ export const restoreFile: OperationDefinition<RestoreFileDeps> = {
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   pathParameters: fileName,
   answers: { 200: jsonAnswer('The restored file', cloudFile) },
-  errors: [...accountErrors, 'not_found', 'file_expired', 'unavailable'],
+  errors: [...accountErrors, 'not_found', 'file_expired', 'file_exists', 'unavailable'],
   sample: (base) =>
     nameOfUpload(base) +
     `${curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` })}\n` +
@@ -47,6 +48,9 @@ function restoreFileOperation({ authenticate, cloudFiles, trash, fileUrl }: Rest
     if (!isOwn || found.trashedAt === undefined) throw notInTrash();
     const { trashedAt: _, ...file } = found;
     if (!isPublished(file)) throw fileExpired();
+    const place = placeOfFile(file);
+    if (place !== null && (await cloudFiles.currentInFolder(place, request.signal)) !== null)
+      throw fileExists();
     // it is finished even if the client disconnects
     await trash.restore(found, AbortSignal.timeout(deletionDeadline));
     return noStoreJson(cloudFileJson(file, fileUrl(file)));

@@ -10,6 +10,7 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
+import type { FolderPlaces } from '../folders/folder-places.ts';
 import type { Chunk } from '../resumable/chunk-receiver.ts';
 import {
   draftLimit,
@@ -36,6 +37,7 @@ import { offsetOf, type UploadState } from '../resumable/upload-state.ts';
 export interface ResumableDeps {
   readonly access: UploadAccess;
   readonly resumable: ResumableUploads;
+  readonly places: FolderPlaces;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -49,7 +51,7 @@ const unnamed = 'file';
  * Resumable Uploads for HTTP.
  */
 export function createUploadOperation(deps: ResumableDeps): Handler {
-  const { access, resumable } = deps;
+  const { access, resumable, places } = deps;
   return inProtocol(deps, async (request, isDraft) => {
     const projectSlug = readProjectSlug(request);
     const concat = isDraft ? undefined : readConcat(request, projectSlug);
@@ -72,7 +74,14 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
     const { deploymentId } = resumable;
     const owner = bound?.user ?? undefined;
-    const file = draftFile(withLifetime(grant, sent), { id, deploymentId, ownerId, owner, projectSlug });
+    const place = { ownerId, projectSlug, fileName: sent.fileName, bound };
+    // joining the same parts again gives the file that is there
+    const placed = isFinal
+      ? await places.inFolder(sent, place, request.signal)
+      : await places.place(sent, place, request.signal);
+    const file = draftFile(withLifetime(grant, { ...sent, ...placed }), {
+      ...{ id, deploymentId, ownerId, owner, projectSlug },
+    });
     if (isFinal) {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
       return answer(201, joined, deps, { location: addressOf(file) });

@@ -30,6 +30,7 @@ import {
   propertyParameters,
   readProperties,
 } from '../files/sent-properties.ts';
+import type { FolderPlaces, Replacement } from '../folders/folder-places.ts';
 import type { MediaSizes } from '../inspect/sizes.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
@@ -59,6 +60,7 @@ export interface UploadDeps {
   readonly access: UploadAccess;
   readonly projects: Pick<Projects, 'ensure'>;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'findByName' | 'insert'>;
+  readonly places: FolderPlaces;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly digests: Digests;
@@ -97,7 +99,14 @@ export const upload: OperationDefinition<UploadDeps> = {
     },
   },
   answers: storedAnswer('The stored file'),
-  errors: [...sendingErrors, 'invalid_options', 'missing_file_part', 'unsupported_media_type'],
+  errors: [
+    ...sendingErrors,
+    'invalid_options',
+    'not_found',
+    'file_exists',
+    'missing_file_part',
+    'unsupported_media_type',
+  ],
   sample: uploadSample,
   handler: (deps) => deps.access.refundOnFailure(uploadOperation(deps)),
 };
@@ -168,15 +177,16 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
   const ofQuery = propertiesOfQuery(request);
-  const describe = ({ fields, ...part }: FilePart): FileDraft => {
-    const ofForm = readProperties((name) => fields.get(name));
-    return draftFile(withLifetime(grant, { ...ofQuery, ...ofForm, ...part }), {
-      id,
-      deploymentId,
-      ownerId: userId,
-      owner,
-      projectSlug,
-    });
+  const describe = async ({ fields, ...part }: FilePart, signal: AbortSignal): Promise<FileDraft> => {
+    const sent = { ...ofQuery, ...readProperties((name) => fields.get(name)) };
+    const file = { ownerId: userId, projectSlug, fileName: part.fileName, bound };
+    // a repeated upload is at its path already
+    const placed =
+      keyed === null
+        ? await deps.places.place(sent, file, signal)
+        : await deps.places.inFolder(sent, file, signal);
+    const described = withLifetime(grant, { ...placed, ...part });
+    return draftFile(described, { id, deploymentId, ownerId: userId, owner, projectSlug });
   };
   const found: { inspection?: InspectedDraft } = {};
   const received = await receiveFile({
@@ -194,7 +204,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     signal: request.signal,
     onCleanup,
     begin: async (part, signal, head) => {
-      const draft = describe(part);
+      const draft = await describe(part, signal);
       assertFits(grant, draft, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       const inspection = new InspectedDraft(draft, verifiedType(grant));
@@ -232,6 +242,8 @@ interface ReceivedUpload {
   readonly bound: BoundSender | undefined;
   /** For a copy; absent: now. */
   readonly createdAt?: Date | undefined;
+  /** Of a PUT; absent: the file replaces none. */
+  readonly replacement?: Replacement | undefined;
 }
 
 /** Makes a file of an object whose bytes have all arrived. */
@@ -240,7 +252,7 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, sizes, received, keyed, bound, createdAt = new Date() } = upload;
+  const { draft, sizes, received, keyed, bound, createdAt = new Date(), replacement } = upload;
   if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
@@ -252,8 +264,9 @@ export async function storeFile(
     const { size, crc32, sha256 } = received;
     const { width, height, duration } = sizes;
     const file = fileOfDraft(draft, { size, crc32, sha256, width, height, duration }, createdAt);
-    await storeRow(deps, request, file, upload.createdAt !== undefined);
+    await storeRow(deps, request, file, { replacement, isCopy: upload.createdAt !== undefined });
     stored = true;
+    await replacement?.finish();
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
     return answer(file, deps.fileUrl(file));
   } finally {
@@ -313,11 +326,12 @@ async function storeRow(
   { cloudFiles, store, uploads, log }: UploadDeps,
   request: HttpRequest,
   file: CloudFile,
-  isCopy: boolean,
+  { replacement, isCopy }: { readonly replacement: Replacement | undefined; readonly isCopy: boolean },
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, commitDeadline(), { isCopy });
+    await cloudFiles.insert(file, commitDeadline(), { isCopy, mayTake: replacement?.take });
   } catch (cause) {
+    await replacement?.release();
     // the answer does not wait for the removal, but the upload is under way until it ends
     uploads.begin(file, file.objectKey);
     store

@@ -109,7 +109,14 @@ export class UploadEnds {
         await this.#takeBack(state, signal);
         throw error;
       }
-      await this.#insert(file, counted, signal);
+      try {
+        await this.#insert(file, counted, signal);
+      } catch (error) {
+        // another file took its path: the client begins again with another one
+        if (error instanceof ApiError && error.code === 'file_exists')
+          await this.#takeBack(state, finishDeadline());
+        throw error;
+      }
     }
     // the file exists: leftovers of its upload do no harm
     await this.#forget(state, signal).catch((err: unknown) => {

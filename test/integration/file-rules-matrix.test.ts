@@ -68,6 +68,8 @@ interface Subject {
   readonly name: string;
   /** Of an upload under way. */
   readonly upload: string;
+  /** Of the file. */
+  readonly folder: string;
   /** Of a planned one, whose file is empty. */
   readonly plan: string;
   readonly mark: string;
@@ -81,7 +83,12 @@ const tus = { 'tus-resumable': '1.0.0' };
 async function subjectOf({ token }: { readonly token: string }): Promise<Subject> {
   const mark = `mark${marks++}x`;
   const headers = acting({ token });
-  const file = await owned({ method: 'PUT', path: `/_f_/app/${mark}.csv`, bytes: `a\n${mark}\n`, headers });
+  const file = await owned({
+    method: 'PUT',
+    path: `/_f_/app/new/${mark}.csv`,
+    bytes: `a\n${mark}\n`,
+    headers,
+  });
   const began = await owned({
     method: 'POST',
     path: '/_f_/app/resumable',
@@ -93,15 +100,17 @@ async function subjectOf({ token }: { readonly token: string }): Promise<Subject
     body: { name: 'empty.txt', size: 0 },
     headers,
   });
+  const { name, folder } = file.json();
   const { name: trashed } = (
     await owned({ method: 'PUT', path: '/_f_/app/trashed.csv', bytes: 'a', headers })
   ).json();
   await owned({ method: 'DELETE', path: `/_f_/app/${trashed}` });
-  return { name: file.json().name, upload, plan: planned.json().id, mark, trashed };
+  return { name, folder, upload, plan: planned.json().id, mark, trashed };
 }
 const absent: Subject = {
   name: `${randomUUID()}_markNONEx.csv`,
   upload: `${randomUUID()}_file`,
+  folder: randomUUID(),
   plan: '01a22bd5-8854-7642-81c6-522ddce75960_empty.txt',
   mark: 'markNONEx',
   trashed: `${randomUUID()}_trashed.csv`,
@@ -147,6 +156,18 @@ const questions: Readonly<
   listFiles: ({ mark }) => ({ path: `?name=${mark}&count=true` }),
   link: ({ name }) => ({ path: `/${name}/link`, body: { expiresIn: 60 } }),
   restoreFile: ({ trashed }) => ({ method: 'POST', path: `/${trashed}/restore` }),
+  downloadInFolder: ({ folder, mark }) => ({
+    path: `/${folder}/${mark}.csv`,
+    headers: { range: 'bytes=0-1', 'if-none-match': '"x"' },
+  }),
+  putInFolder: ({ folder, mark }) => ({
+    method: 'PUT',
+    path: `/${folder}/${mark}.csv`,
+    bytes: 'x',
+    headers: { 'if-match': '*' },
+  }),
+  deleteInFolder: ({ folder, mark }) => ({ method: 'DELETE', path: `/${folder}/${mark}.csv` }),
+  deleteFolder: ({ folder }) => ({ method: 'DELETE', path: `/${folder}/` }),
   download: ({ name }) => ({ path: `/${name}`, headers: { range: 'bytes=0-1', 'if-none-match': '"x"' } }),
   putFile: ({ name }) => ({ method: 'PUT', path: `/${name}`, bytes: 'x', headers: { 'if-match': '*' } }),
   deleteFile: ({ name }) => ({ method: 'DELETE', path: `/${name}` }),
@@ -157,10 +178,12 @@ const questions: Readonly<
 const ofNoFile = ['upload', 'uploadLink', 'createUpload', 'planDirect'];
 
 /** What an answer says, without what differs each time. */
-function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark, trashed }: Subject): string {
+function saidBy({ status, text, headers }: Answer, subject: Subject): string {
+  const { name, upload, plan, mark, folder, trashed } = subject;
   const plain = text
     .replaceAll(/"(?:timestamp|requestId|createdAt|updatedAt|path)":"[^"]*"/g, '')
     .replaceAll(name, 'NAME')
+    .replaceAll(folder, 'FOLDER')
     .replaceAll(trashed, 'TRASHED')
     .replaceAll(upload, 'UPLOAD')
     .replaceAll(plan, 'PLAN');

@@ -19,6 +19,7 @@ import { createRunningUploads } from '#process/lifecycle/workers/running-uploads
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
+import { noPlaces } from '../services/folder-places.ts';
 import { type FormPart, formBody, inChunks, plentyOfMemory } from '../services/multipart-harness.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { nobodyIsBound, noUsage } from '../services/resumable-uploads.ts';
@@ -80,6 +81,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     store,
     memory,
     keys: noUploadKeys,
+    places: noPlaces,
     maxUploadBytes: 1_000_000,
     fileUrl: (file) => `https://files.test/_f_/${file.projectSlug}/${file.name}`,
     uploads,
@@ -385,6 +387,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     },
     memory: plentyOfMemory(),
     keys: noUploadKeys,
+    places: noPlaces,
     maxUploadBytes: 1_000_000,
     fileUrl: () => '',
     uploads: createRunningUploads(),

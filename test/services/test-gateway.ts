@@ -14,6 +14,7 @@ import type { ObjectStore } from '#objects/object-store.ts';
 import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn } from './direct-uploads.ts';
+import { placesOn } from './folder-places.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noTrash } from './no-trash.ts';
@@ -64,6 +65,7 @@ export function testGateway(
       digests,
       quota,
     }),
+    places: placesOn(cloudFiles),
     ...directUploadsOn({ store, cloudFiles, filesUrl, projects, digests, quota, log }),
     maxDirectBytes: 2 ** 40,
     filesTtl: 0,
@@ -103,6 +105,13 @@ export function filesInMemory() {
           ...(state === undefined ? {} : { state: state ?? undefined }),
         });
     },
+    async findInFolder({ folder, path }) {
+      const found = which((file) => file.folder === folder && file.path === path && published(file) !== null);
+      return found.at(-1) ?? null;
+    },
+    currentInFolder: (place, signal) => cloudFiles.findInFolder(place, signal),
+    hasFolder: async ({ folder }) => which((file) => file.folder === folder).length > 0,
+    replacedSince: async () => [],
     findByPrefixes: async (prefixes) =>
       which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),

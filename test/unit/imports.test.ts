@@ -69,7 +69,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['digest', 'memory', 'inspect', 'receive', 'multipart'],
     ...['catalogue', 'links', 'files', 'plans', 'access'],
-    ...['download', 'images', 'resumable', 'direct', 'janitor', 'operations'],
+    ...['download', 'images', 'folders', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 

@@ -12,7 +12,12 @@ const links = createFileLinks(createConfiguredKeys('a secret of a test, long eno
 const ask = async (body: string, { userId = 'owner', project = 'demo' } = {}) =>
   linkOperation({
     authenticate: async () => ({ userId, tokenId: 't' }),
-    cloudFiles: { findAny: async (wanted) => (wanted === name ? file : null) },
+    cloudFiles: {
+      findAny: async (wanted) => (wanted === name ? file : null),
+      hasFolder: async () => false,
+      list: async () => [],
+    },
+    filesUrl: (project) => `https://files.test/_f_/${project}`,
     links,
     downloadUrl: ({ name }) => `https://files.test/_f_/demo/${name}`,
   })(fakeRequest({ method: 'POST', params: { project, name }, chunks: [Buffer.from(body)] }));

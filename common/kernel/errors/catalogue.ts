@@ -152,6 +152,11 @@ export const fileInUse = () =>
     'file_in_use',
     'A record names the file: delete the record, or its value, and the file goes with it',
   );
+export const fileExists = () =>
+  new ApiError(
+    'file_exists',
+    'The folder has a file at this path: send If-Match with its ETag to replace it, or choose another path',
+  );
 /** @param offset where the upload is */
 export const uploadConflict = (message: string, offset?: number) =>
   new ApiError('upload_conflict', message, {

@@ -54,6 +54,7 @@ export const errorCodes = {
   request_timeout: { status: 408, title: 'The request took too long' },
   project_has_files: { status: 409, title: 'The project has files' },
   file_in_use: { status: 409, title: 'A record names the file' },
+  file_exists: { status: 409, title: 'The folder has a file at this path' },
   upload_conflict: { status: 409, title: 'The upload is not where the request takes it to be' },
   idempotency_key_in_use: { status: 409, title: 'A request with this key goes on' },
   upload_expired: { status: 410, title: 'The upload has expired' },

@@ -166,7 +166,8 @@ function readParams(pattern: readonly string[], segments: readonly string[]): Re
   return params;
 }
 
-function decodeSegment(segment: string): string {
+/** Throws 400. @param segment of a path, between two slashes */
+export function decodeSegment(segment: string): string {
   if (segment.includes('\uFFFD')) throw malformedRequest('The path is not valid UTF-8');
   if (!segment.includes('%')) return segment;
   try {

@@ -1,0 +1,26 @@
+import { noQuota } from '#gateway/access/storage-quota.ts';
+import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { FolderPlaces } from '#gateway/folders/folder-places.ts';
+import { silentLog } from './silent-log.ts';
+
+/** Places of folders over some files, of which no record names any. */
+export function placesOn(
+  cloudFiles: Pick<CloudFiles, 'findInFolder' | 'hasFolder' | 'list' | 'remove'>,
+): FolderPlaces {
+  return new FolderPlaces({
+    cloudFiles,
+    used: { hold: async () => ({ inUse: new Set(), release: async () => {}, deleted() {} }) },
+    replaced: { add() {} },
+    quota: noQuota,
+    redirects: null,
+    log: silentLog(),
+  });
+}
+
+/** Without folders. */
+export const noPlaces = placesOn({
+  findInFolder: async () => null,
+  hasFolder: async () => false,
+  list: async () => [],
+  remove: async () => false,
+});
