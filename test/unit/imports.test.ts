@@ -67,8 +67,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans', 'access'],
-    ...['download', 'resumable', 'direct', 'janitor', 'operations'],
+    ...['digest', 'memory', 'scan', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans'],
+    ...['access', 'quarantine', 'download', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 
