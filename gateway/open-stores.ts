@@ -34,6 +34,7 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
     database,
     singleWriter,
     metrics,
+    invalidation,
     pace: sharedPace(services, 'files'),
   });
   const wal = singleWriter

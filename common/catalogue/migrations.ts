@@ -1,4 +1,5 @@
 import type { Migration } from './migrate.ts';
+import { fileMedia } from './migrations/file-media.ts';
 import { fileOwners } from './migrations/file-owners.ts';
 import { fileProofs } from './migrations/file-proofs.ts';
 import { fileTables } from './migrations/file-tables.ts';
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   memberTables,
   oidcTables,
   fileProofs,
+  fileMedia,
 ];

@@ -61,7 +61,8 @@ export class TableFiles implements ProjectFiles {
   ): Promise<readonly RuledFile[]> {
     const sql = `SELECT id, name, original_name AS originalName, content_type AS contentType, owner,
       toFloat64(size) AS size, toFloat64(toUnixTimestamp64Milli(created_at)) AS created FROM ${this.#table}
-      WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)} AND ${more}`;
+      WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)}
+      AND trashed_at = 0 AND state = '' AND (expires_at = 0 OR expires_at > ${Date.now()}) AND ${more}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: 'cloud_files', account: ownerId });
     return rows.map(({ owner, created, ...file }) => ({
       ...file,

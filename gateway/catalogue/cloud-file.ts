@@ -4,7 +4,10 @@
  */
 export type Verified = 'size' | 'md5' | 'checksum' | 'bytes';
 
-/** A stored file. It never changes. */
+/** What keeps a file from being shown: a scanner has not looked at it yet, or has found something. */
+export type HiddenState = 'checking' | 'refused';
+
+/** A stored file. Its bytes never change; `trashedAt` and `state` do. */
 export interface CloudFile {
   /** UUID. */
   readonly id: string;
@@ -25,8 +28,35 @@ export interface CloudFile {
   readonly sha256?: string | undefined;
   /** Absent: the bytes came through a gateway. */
   readonly verified?: Verified | undefined;
+  /** The folder, and the file's path below it; absent: the file is in none. */
+  readonly folder?: string | undefined;
+  readonly path?: string | undefined;
+  /** From then on the file is gone; absent: it stays. */
+  readonly expiresAt?: Date | undefined;
+  /** In the trash since then. */
+  readonly trashedAt?: Date | undefined;
+  /** Absent: the file is published. */
+  readonly state?: HiddenState | undefined;
+  /** Pixels, as shown; absent: not a picture or video, or not known. */
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  /** Seconds; absent: neither video nor sound, or not known. */
+  readonly duration?: number | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** What changes of a stored file; null: it ends. */
+export interface FileChange {
+  readonly trashedAt?: Date | null;
+  readonly state?: HiddenState | null;
+}
+
+/** Whether everyone may see a file who may see its project's files. @param now milliseconds since 1970 */
+export function isPublished({ expiresAt, trashedAt, state }: CloudFile, now = Date.now()): boolean {
+  return (
+    state === undefined && trashedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > now)
+  );
 }
 
 /** The stored files of an account. */

@@ -1,3 +1,4 @@
+import type { Invalidation } from '#coordination/redis/invalidation.ts';
 import type { Database } from '#engine/database.ts';
 import { GroupCommit } from '#engine/group-commit.ts';
 import { IdFilter } from '#engine/id-filter.ts';
@@ -5,7 +6,7 @@ import { textLiteral } from '#engine/literal.ts';
 import type { Pace } from '#engine/statement-queues.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { type Metrics, unmeasured } from '#kernel/telemetry/create-metrics.ts';
-import type { CloudFile, StorageUse } from './cloud-file.ts';
+import { type CloudFile, type FileChange, isPublished, type StorageUse } from './cloud-file.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
@@ -20,8 +21,11 @@ export interface CloudFiles {
   announce(): () => void;
   /** Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
+  /** A file that is published: not in the trash, not expired, not held back by a scanner. */
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
-  /** Files whose names begin with one of the prefixes. */
+  /** The same, whether or not it is published. */
+  findAny(name: string, signal: AbortSignal): Promise<CloudFile | null>;
+  /** Files whose names begin with one of the prefixes, whether or not they are published. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** The names that have a row. @param names at most a few thousand */
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
@@ -31,10 +35,12 @@ export interface CloudFiles {
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Number of files that match the query. */
   count(query: FileQuery, signal: AbortSignal): Promise<number>;
-  /** Any file of a project with this SHA-256. */
+  /** Any published file of a project with this SHA-256. */
   findByDigest(query: DigestQuery, signal: AbortSignal): Promise<CloudFile | null>;
-  /** Number and total size of an account's files with durable rows. */
+  /** Number and total size of an account's files with durable rows, whether or not they are published. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
+  /** Changes the rows that there are. Resolves once this process no longer shows the files as they were. */
+  change(names: readonly string[], change: FileChange, signal: AbortSignal): Promise<void>;
   /**
    * Removes the row of a file whose object is gone. From then on this process does not find the file.
    * @returns whether there was a row
@@ -62,7 +68,7 @@ export interface FileTable extends CloudFiles {
 
 /**
  * @param args.database name of the database that holds the metadata tables
- * @param args.singleWriter no other process deletes files
+ * @param args.singleWriter no other process changes files @param args.invalidation announces changes by others
  */
 export function createCloudFiles({
   db,
@@ -70,15 +76,17 @@ export function createCloudFiles({
   singleWriter = false,
   metrics = unmeasured,
   pace,
+  invalidation,
 }: {
   db: Database;
   database: string;
   singleWriter?: boolean;
   metrics?: Pick<Metrics, 'cache' | 'batch'>;
   pace?: Pace | undefined;
+  invalidation?: Invalidation | undefined;
 }): FileTable {
   const statements = new FileStatements(db, database);
-  const cache = new FileRowCache({ statements, singleWriter, metrics });
+  const cache = new FileRowCache({ statements, singleWriter, metrics, invalidation });
   const removals = new NameBatcher((names, signal) => statements.delete(names, signal));
   const announced = new RowAnnouncements();
   const onInsert = metrics.batch('file_inserts');
@@ -109,7 +117,9 @@ export function createCloudFiles({
     },
     remember: (file) => cache.note(file),
     openFilter: (log) => new IdFilter({ db, table, id: 'name', what: 'files', log }),
-    findByName: (name, signal) => cache.find(name, signal),
+    findByName: async (name, signal) => published(await cache.find(name, signal)),
+    findAny: (name, signal) => cache.find(name, signal),
+    change: (names, change, signal) => cache.changing(names, () => statements.change(names, change, signal)),
     findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
@@ -123,6 +133,11 @@ export function createCloudFiles({
     removeOwner: (ownerId, signal) => statements.deleteOwner(ownerId, signal),
     remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };
+}
+
+/** Null: there is none, or it is not shown. */
+export function published(file: CloudFile | null | undefined): CloudFile | null {
+  return file && isPublished(file) ? file : null;
 }
 
 /** Counts rows that will be inserted soon. */

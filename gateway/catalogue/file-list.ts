@@ -3,7 +3,7 @@ import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
-import type { CloudFile } from './cloud-file.ts';
+import { type CloudFile, type HiddenState, isPublished } from './cloud-file.ts';
 
 /** Columns of file_list, in the order of a row's values. */
 export const fileListColumns = [
@@ -15,6 +15,10 @@ export const fileListColumns = [
   'original_name',
   'content_type',
   'owner',
+  'folder',
+  'expires_at',
+  'trashed_at',
+  'state',
 ] as const;
 
 /** A query for files of a project, newest first by default. */
@@ -36,6 +40,9 @@ export interface FileQuery {
   readonly to?: Date | undefined;
   /** By rules, without variables. */
   readonly condition?: FileCondition | undefined;
+  readonly folder?: string | undefined;
+  /** Files that are not shown otherwise, instead of the others. */
+  readonly hidden?: 'trashed' | HiddenState | undefined;
 }
 
 export interface FileCursor {
@@ -86,7 +93,7 @@ export async function listFiles(
     const stored = await filesOf(entries.map(({ name }) => name));
     for (const { name } of entries) {
       const file = stored.get(name);
-      if (file !== undefined && page.size < limit) page.set(name, file);
+      if (file !== undefined && isWanted(file, query) && page.size < limit) page.set(name, file);
     }
     const last = entries.at(-1);
     if (last === undefined || entries.length < limit) break;
@@ -131,7 +138,7 @@ function orderSql(
 }
 
 function conditionsSql(
-  { ownerId, projectSlug, name, type, from, to, condition }: FileQuery,
+  { ownerId, projectSlug, name, type, from, to, condition, folder, hidden }: FileQuery,
   { table, files }: Pick<ListTables, 'table' | 'files'>,
 ): string[] {
   const conditions = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
@@ -142,6 +149,8 @@ function conditionsSql(
       `name IN (SELECT name FROM ${files} WHERE name IN (${names}) AND ${comparison})`;
     conditions.push(`(${conditionSql(condition, sizeSql)})`);
   }
+  conditions.push(hiddenSql(hidden));
+  if (folder !== undefined) conditions.push(`folder = ${textLiteral(folder)}`);
   if (from !== undefined) conditions.push(`created_at >= ${timeLiteral(from)}`);
   if (to !== undefined) conditions.push(`created_at <= ${timeLiteral(to)}`);
   if (type !== undefined) {
@@ -152,6 +161,19 @@ function conditionsSql(
     conditions.push(`positionCaseInsensitiveUTF8(original_name, ${textLiteral(name)}) > 0`);
   }
   return conditions;
+}
+
+/** The files that are shown, or those that are hidden for a reason. */
+export function hiddenSql(hidden: FileQuery['hidden']): string {
+  if (hidden === 'trashed') return 'trashed_at > 0';
+  const state = `trashed_at = 0 AND state = ${textLiteral(hidden ?? '')}`;
+  return hidden === undefined ? `${state} AND (expires_at = 0 OR expires_at > ${Date.now()})` : state;
+}
+
+/** The row itself decides: a process that ends between two statements may leave the list as it was. */
+function isWanted(file: CloudFile, { hidden }: FileQuery): boolean {
+  if (hidden === 'trashed') return file.trashedAt !== undefined;
+  return hidden === undefined ? isPublished(file) : file.state === hidden && file.trashedAt === undefined;
 }
 
 export function timeLiteral(time: Date): string {

@@ -18,10 +18,19 @@ export const fileColumns = [
   'sha256',
   'owner',
   'verified',
+  'folder',
+  'path',
+  'expires_at',
+  'trashed_at',
+  'state',
+  'width',
+  'height',
+  'duration',
 ] as const;
 
-/** Columns of the first version. */
-const oldestColumns = fileColumns.length - 3;
+/** Values of the columns that the first version did not have. */
+const laterDefaults = ['', '', '', '', '', 0, 0, '', 0, 0, 0] as const;
+const oldestColumns = fileColumns.length - laterDefaults.length;
 
 /** A file as rows for the tables. */
 export interface FileRow {
@@ -48,6 +57,14 @@ export function fileRow(file: CloudFile): FileRow {
     file.sha256 ?? '',
     file.owner ?? '',
     file.verified ?? '',
+    file.folder ?? '',
+    file.path ?? '',
+    file.expiresAt?.getTime() ?? 0,
+    file.trashedAt?.getTime() ?? 0,
+    file.state ?? '',
+    file.width ?? 0,
+    file.height ?? 0,
+    file.duration ?? 0,
   ];
   return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
@@ -56,8 +73,8 @@ export function fileRow(file: CloudFile): FileRow {
 export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
-  // written by a version without proofs, owners, or digests
-  while (values.length >= oldestColumns && values.length < fileColumns.length) values.push('');
+  // written by a version without them
+  if (values.length >= oldestColumns) values.push(...laterDefaults.slice(values.length - oldestColumns));
   if (values.length !== fileColumns.length || typeof name !== 'string') {
     throw new Error('the write-ahead log of files has a row of an unknown format');
   }

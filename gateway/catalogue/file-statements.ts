@@ -2,12 +2,14 @@ import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
-import type { CloudFile, StorageUse, Verified } from './cloud-file.ts';
-import { fileListColumns, timeLiteral } from './file-list.ts';
+import type { CloudFile, FileChange, HiddenState, StorageUse, Verified } from './cloud-file.ts';
+import { fileListColumns, hiddenSql, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
 const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner, verified,
+  folder, path, state, width, height, duration,
+  toFloat64(expires_at) AS expires, toFloat64(trashed_at) AS trashed,
   toFloat64(size) AS bytes, crc32,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
@@ -22,6 +24,14 @@ interface Row {
   sha256: string;
   owner: string;
   verified: Verified | '';
+  folder: string;
+  path: string;
+  state: HiddenState | '';
+  width: number;
+  height: number;
+  duration: number;
+  expires: number;
+  trashed: number;
   bytes: number;
   crc32: number;
   created: number;
@@ -98,6 +108,7 @@ export class FileStatements {
   ): Promise<CloudFile | null> {
     const sql = `SELECT ${selection} FROM ${this.table} WHERE sha256 = ${textLiteral(sha256)}
       AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
+      AND ${hiddenSql(undefined)}
       ${condition === undefined ? '' : `AND (${conditionSql(condition)})`} LIMIT 1`;
     const [row] = await this.#db.rows<Row>({ sql, signal, home: this.home, account: ownerId });
     return row === undefined ? null : fileOf(row);
@@ -131,6 +142,19 @@ export class FileStatements {
     return new Set(found);
   }
 
+  /** Changes the rows that there are; the row of cloud_files first, which decides. */
+  async change(names: readonly string[], change: FileChange, signal: AbortSignal): Promise<void> {
+    const files = await this.byNames(names, signal);
+    if (files.size === 0) return;
+    const sets = changeSql(change);
+    await this.#update(this.table, sets, isAmong([...files.keys()]), signal);
+    await this.#update(this.list, sets, areListed([...files.values()]), signal);
+  }
+
+  async #update(table: string, sets: string, where: string, signal: AbortSignal): Promise<void> {
+    await this.#db.command({ sql: `UPDATE ${table} SET ${sets} WHERE ${where}`, signal, home: this.home });
+  }
+
   async deleteOwner(ownerId: string, signal: AbortSignal): Promise<void> {
     for (const table of [this.table, this.list])
       await this.#deleteFrom(table, `owner_id = ${textLiteral(ownerId)}`, signal);
@@ -140,6 +164,13 @@ export class FileStatements {
     const sql = `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`;
     await this.#db.command({ sql, signal, home: this.home });
   }
+}
+
+function changeSql({ trashedAt, state }: FileChange): string {
+  const sets = [];
+  if (trashedAt !== undefined) sets.push(`trashed_at = ${trashedAt?.getTime() ?? 0}`);
+  if (state !== undefined) sets.push(`state = ${textLiteral(state ?? '')}`);
+  return sets.join(', ');
 }
 
 function isAmong(names: readonly string[]): string {
@@ -172,7 +203,20 @@ function fileOf(row: Row): CloudFile {
     ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
     ...(row.owner === '' ? {} : { owner: row.owner }),
     ...(row.verified === '' ? {} : { verified: row.verified }),
+    ...mediaOf(row),
     createdAt: new Date(row.created),
     updatedAt: new Date(row.updated),
+  };
+}
+
+function mediaOf(row: Row): Partial<CloudFile> {
+  const { folder, path, state, width, height, duration, expires, trashed } = row;
+  return {
+    ...(folder === '' ? {} : { folder, path }),
+    ...(state === '' ? {} : { state }),
+    ...(width === 0 ? {} : { width, height }),
+    ...(duration === 0 ? {} : { duration }),
+    ...(expires === 0 ? {} : { expiresAt: new Date(expires) }),
+    ...(trashed === 0 ? {} : { trashedAt: new Date(trashed) }),
   };
 }

@@ -3,7 +3,7 @@ import { FlushedLog } from '#kernel/durable-files/flushed-log.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { CloudFile } from './cloud-file.ts';
-import type { CloudFiles, FileTable } from './cloud-files.ts';
+import { type CloudFiles, type FileTable, published } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
 
 /** Names in one statement, and its deadline. Milliseconds. */
@@ -92,9 +92,13 @@ export class LoggedFiles implements CloudFiles {
   }
 
   async findByName(name: string, signal: AbortSignal): Promise<CloudFile | null> {
+    return published(await this.findAny(name, signal));
+  }
+
+  async findAny(name: string, signal: AbortSignal): Promise<CloudFile | null> {
     const file = this.#pending.get(name);
     if (file !== undefined) return file;
-    return this.#filter.mayHave(name) ? this.#table.findByName(name, signal) : null;
+    return this.#filter.mayHave(name) ? this.#table.findAny(name, signal) : null;
   }
 
   async findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
@@ -117,6 +121,10 @@ export class LoggedFiles implements CloudFiles {
 
   async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
     await (await this.#wholeTable()).removeOwner(ownerId, signal);
+  }
+
+  async change(...args: Parameters<CloudFiles['change']>): Promise<void> {
+    await (await this.#wholeTable()).change(...args);
   }
 
   async remove(name: string, signal: AbortSignal): Promise<boolean> {

@@ -16,6 +16,7 @@ import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
+import { fileOfDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import { type DirectPlan, partCount, plannedParts, uploadOf } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
@@ -184,7 +185,7 @@ export class DirectCompletion {
       const now = new Date();
       const { size } = plan;
       // no CRC-32 is known of bytes that did not pass
-      const file = { size, crc32: 0, sha256, verified, createdAt: now, updatedAt: now, ...plan.file };
+      const file = fileOfDraft(plan.file, { size, crc32: 0, sha256, verified }, now);
       await cloudFiles.insert(file, signal);
       stored = true;
       usage.add(ownerId, projectSlug, { files: 1, bytesStored: size });

@@ -2,9 +2,10 @@ import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import type { Schema } from '#kernel/json/schema.ts';
 import { maxOriginalCharacters } from '../files/file-name.ts';
+import { longestExpiry, readProperties, type SentProperties } from '../files/sent-properties.ts';
 
 /** A plan as a client asks for it. */
-export interface PlanRequest {
+export interface PlanRequest extends SentProperties {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
@@ -64,6 +65,14 @@ export const planSchema: Readonly<Record<keyof PlanRequest, Schema>> = {
   },
   partMd5: ofEach(md5, 'MD5 of a part in base64: the store refuses other bytes'),
   partCrc32c: ofEach(crc32c, 'CRC-32C of a part in base64'),
+  folder: { type: 'string', description: 'The id of a folder, or `new` for one that this file makes' },
+  path: { type: 'string', description: 'Where the file is below the folder; absent: its name' },
+  expiresIn: {
+    type: 'integer',
+    minimum: 1,
+    maximum: longestExpiry,
+    description: 'Seconds after which the file is gone, from its completion on',
+  },
 };
 
 const text = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
@@ -109,6 +118,7 @@ export function readPlanRequest(body: unknown): PlanRequest {
   for (const name of unknown.slice(0, 3))
     problems.push(`${JSON.stringify(name.slice(0, 80))} is not a property of a plan`);
   if (problems.length > 0) throw invalidBody(problems);
+  readProperties((name) => sent[name]);
   return sent as unknown as PlanRequest;
 }
 

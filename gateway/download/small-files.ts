@@ -4,6 +4,7 @@ import { type Invalidation, unannounced } from '#coordination/redis/invalidation
 import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { fileId } from '../catalogue/file-row-cache.ts';
 
 /** The largest file that is cached. Bytes. */
 export const smallFileBytes = 64 * 1024;
@@ -80,7 +81,7 @@ export class SmallFiles {
 
   get(name: string): CachedFile | undefined {
     const cached = this.#cache?.get(name);
-    if (cached === undefined || !this.#freshness.isFresh(idOf(name), cached.read)) return undefined;
+    if (cached === undefined || !this.#freshness.isFresh(fileId(name), cached.read)) return undefined;
     this.#counts.hits++;
     return cached;
   }
@@ -96,22 +97,18 @@ export class SmallFiles {
     if (this.#freshness.mayKeep(read)) this.#cache?.set(served.file.name, { served, bytes, read });
   }
 
-  /** Wraps `remove`, so that a file leaves the cache before its removal is answered. */
+  /** Wraps `remove` and `change`, so that a file leaves the cache, everywhere, before they are answered. */
   over<Files extends CloudFiles>(files: Files): Files {
     const remove = files.remove.bind(files);
+    const change = files.change.bind(files);
+    const changed = async (name: string): Promise<void> => {
+      this.#cache?.delete(name);
+      await this.#freshness.changed(fileId(name));
+    };
     return Object.assign(files, {
-      remove: async (name: string, signal: AbortSignal) => {
-        try {
-          return await remove(name, signal);
-        } finally {
-          this.#cache?.delete(name);
-          await this.#freshness.changed(idOf(name));
-        }
-      },
+      remove: (name: string, signal: AbortSignal) => remove(name, signal).finally(() => changed(name)),
+      change: (...args: Parameters<CloudFiles['change']>) =>
+        change(...args).finally(() => Promise.all(args[0].map(changed))),
     });
   }
-}
-
-function idOf(name: string): string {
-  return `file:${name}`;
 }

@@ -15,6 +15,12 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     size: file.size,
     ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
     ...(file.verified === undefined ? {} : { verified: file.verified }),
+    ...(file.folder === undefined ? {} : { folder: file.folder, path: file.path }),
+    ...(file.expiresAt === undefined ? {} : { expiresAt: file.expiresAt.toISOString() }),
+    ...(file.trashedAt === undefined ? {} : { trashedAt: file.trashedAt.toISOString() }),
+    ...(file.state === undefined ? {} : { state: file.state }),
+    ...(file.width === undefined ? {} : { width: file.width, height: file.height }),
+    ...(file.duration === undefined ? {} : { duration: file.duration }),
   };
 }
 
@@ -42,7 +48,24 @@ export const cloudFile = named(
         enum: ['size', 'md5', 'checksum', 'bytes'],
         description: 'Of a file that was sent straight to the object store: what proves its bytes',
       },
+      folder: { ...string, description: 'Id of its folder' },
+      path: { ...string, description: 'Where it is below the folder' },
+      expiresAt: { ...dateTime, description: 'When it is gone' },
+      trashedAt: { ...dateTime, description: 'Since when it is in the trash' },
+      state: {
+        type: 'string',
+        enum: ['checking', 'refused'],
+        description: 'Absent: published. Else a scanner has not looked at it yet, or has found something',
+      },
+      width: { ...count, description: 'Pixels, as shown. Of images and videos, where it is known' },
+      height: { ...count, description: 'Pixels, as shown' },
+      duration: { type: 'number', description: 'Seconds. Of videos and sound, where it is known' },
     },
-    { optional: ['sha256', 'verified'] },
+    {
+      optional: [
+        ...['sha256', 'verified', 'folder', 'path', 'expiresAt', 'trashedAt', 'state'],
+        ...['width', 'height', 'duration'],
+      ],
+    },
   ),
 );

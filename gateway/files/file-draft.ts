@@ -1,16 +1,36 @@
+import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { fileKey } from '#objects/file-key.ts';
+import { baseName } from '#server/http/content-disposition.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { checkOriginalName, storedName } from './file-name.ts';
+import { pathProblem } from './folder-path.ts';
 import { mediaTypeOf } from './media-type.ts';
+import type { SentProperties } from './sent-properties.ts';
 
-/** The properties of a file that are known before its bytes. */
-export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'verified' | 'createdAt' | 'updatedAt'>;
+/** The properties of a file that are known before its bytes. Plain JSON. */
+export interface FileDraft
+  extends Pick<
+    CloudFile,
+    | 'id'
+    | 'name'
+    | 'originalName'
+    | 'ownerId'
+    | 'owner'
+    | 'projectSlug'
+    | 'objectKey'
+    | 'contentType'
+    | 'folder'
+    | 'path'
+  > {
+  /** Seconds from the end of its upload; absent: it stays. */
+  readonly expiresIn?: number | undefined;
+}
 
 /**
- * Throws 400 for an invalid name. @param sent name and type as the client sent them; `name`: the stored name of a copy
+ * Throws 400 for an invalid name. @param sent as the client sent it; `name`: the stored name of a copy
  */
 export function draftFile(
-  sent: {
+  sent: SentProperties & {
     readonly fileName: string;
     readonly contentType: string | undefined;
     readonly name?: string | undefined;
@@ -26,6 +46,9 @@ export function draftFile(
   const originalName = checkOriginalName(sent.fileName);
   const name = sent.name ?? storedName(id, originalName);
   const contentType = mediaTypeOf(sent.contentType, originalName);
+  const { folder, path = baseName(originalName), expiresIn } = sent;
+  const problem = folder === undefined ? null : pathProblem(path);
+  if (problem !== null) throw invalidOptions([`The path of the file ${problem}`]);
   return {
     id,
     name,
@@ -35,5 +58,23 @@ export function draftFile(
     objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
     contentType,
     ...(owner === undefined ? {} : { owner }),
+    // the id of its first file, so that a repeated request with an Idempotency-Key means the same folder
+    ...(folder === undefined ? {} : { folder: folder === 'new' ? id : folder, path }),
+    ...(expiresIn === undefined ? {} : { expiresIn }),
+  };
+}
+
+/** The file of a draft whose bytes are stored. @param createdAt from when on it expires */
+export function fileOfDraft(
+  { expiresIn, ...draft }: FileDraft,
+  bytes: Pick<CloudFile, 'size' | 'crc32' | 'sha256' | 'verified'>,
+  createdAt: Date,
+): CloudFile {
+  return {
+    ...bytes,
+    createdAt,
+    updatedAt: createdAt,
+    ...draft,
+    ...(expiresIn === undefined ? {} : { expiresAt: new Date(createdAt.getTime() + expiresIn * 1000) }),
   };
 }

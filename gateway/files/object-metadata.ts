@@ -1,9 +1,15 @@
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { FileDraft } from './file-draft.ts';
+import { longestExpiry } from './sent-properties.ts';
 
-type Described = Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'owner' | 'projectSlug'>;
+type Described = Pick<
+  FileDraft,
+  'id' | 'originalName' | 'ownerId' | 'owner' | 'projectSlug' | 'folder' | 'path' | 'expiresIn'
+>;
 
 /** S3 limits all metadata to 2 KB. */
 const maxNameBytes = 1024;
+/** Beside a path. */
+const shortNameBytes = 512;
 
 /**
  * Metadata of an object, from which its row can be made again. Values are ASCII, because S3 sends them as headers.
@@ -12,10 +18,14 @@ const maxNameBytes = 1024;
 export function objectMetadata(file: Described): Record<string, string> {
   return {
     'file-id': file.id,
-    'original-name': encodedStart(file.originalName, maxNameBytes),
+    'original-name': encodedStart(file.originalName, file.path === undefined ? maxNameBytes : shortNameBytes),
     'owner-id': file.ownerId,
     'project-slug': file.projectSlug,
     ...(file.owner === undefined ? {} : { owner: file.owner }),
+    ...(file.folder === undefined
+      ? {}
+      : { folder: file.folder, path: encodeURIComponent(file.path as string) }),
+    ...(file.expiresIn === undefined ? {} : { 'expires-in': `${file.expiresIn}` }),
   };
 }
 
@@ -38,11 +48,14 @@ export function readObjectMetadata(metadata: Readonly<Record<string, string>>): 
   const projectSlug = metadata['project-slug'];
   if (id === undefined || name === undefined || ownerId === undefined || projectSlug === undefined)
     return null;
-  const { owner } = metadata;
+  const { owner, folder, path = '' } = metadata;
+  const expiresIn = Number(metadata['expires-in']);
   try {
     return {
       ...{ id, originalName: decodeURIComponent(name), ownerId, projectSlug },
       ...(owner === undefined ? {} : { owner }),
+      ...(folder === undefined ? {} : { folder, path: decodeURIComponent(path) }),
+      ...(expiresIn >= 1 && expiresIn <= longestExpiry ? { expiresIn } : {}),
     };
   } catch {
     // the name was encoded by another program

@@ -1,9 +1,9 @@
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { keyPrefixOf } from '../access/upload-keys.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
+import { fileOfDraft } from '../files/file-draft.ts';
 import { readObjectMetadata } from '../files/object-metadata.ts';
 import { isPlanned } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
@@ -50,18 +50,10 @@ export async function adoptObject(
   // a gateway that ends between the refusal and the removal leaves the object
   if (!dryRun && (await resumable.isRefused(key, signal))) return 'nothing there';
   const sha256 = dryRun ? undefined : await digests.of(store.read(key, null, signal));
-  const file: CloudFile = {
-    ...metadata,
-    name: parts.name,
-    objectKey: key,
-    contentType: stored.contentType,
-    size: stored.size,
-    // objects have no checksum, and the bytes are not read for one
-    crc32: 0,
-    sha256,
-    createdAt: stored.lastModified,
-    updatedAt: stored.lastModified,
-  };
+  const { contentType, size, lastModified } = stored;
+  const draft = { ...metadata, name: parts.name, objectKey: key, contentType };
+  // objects have no checksum, and the bytes are not read for one
+  const file = fileOfDraft(draft, { size, crc32: 0, sha256 }, lastModified);
   // the row may have been inserted during a long read, or just before its plan was removed
   if (
     (sha256 !== undefined || isPlanned(parts.name)) &&

@@ -15,14 +15,16 @@ import type { PartHead } from './part-head.ts';
 /** Name of the part with the file (interface.md section 4.1). */
 const filePartName = 'file';
 export const maxFieldBytes = 1024 * 1024;
-/** Most characters kept of a field: longer values are invalid. */
-const maxKnownField = 100;
+/** Most bytes kept of a field: longer values are invalid. */
+const maxKnownField = 4000;
 
 export interface FilePart {
   /** As sent. */
   readonly fileName: string;
   /** As sent. */
   readonly contentType: string | undefined;
+  /** The fields before it that the caller asked for, in UTF-8. */
+  readonly fields: ReadonlyMap<string, string>;
 }
 
 export interface ReceivedFile extends ReceivedObject {
@@ -32,6 +34,8 @@ export interface ReceivedFile extends ReceivedObject {
 export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly boundary: string;
   readonly maxFileBytes: number;
+  /** Names of fields that describe the file. */
+  readonly fields?: readonly string[];
   /** Checksums from the headers of the request; those of the form are added. */
   readonly checksums: FileChecksums;
   /** Checksums of the whole form. */
@@ -110,7 +114,10 @@ class FormReader implements BodyReader {
 
   #readField(head: PartHead): (chunk: Uint8Array) => void {
     const skipped = skip(head);
-    const isKnown = chunkFields.has(head.name) || isChecksum(head.name.toLowerCase());
+    const describes = this.#args.fields?.includes(head.name) === true;
+    const isKnown = chunkFields.has(head.name) || describes || isChecksum(head.name.toLowerCase());
+    if (this.#hasFile && describes)
+      throw invalidMultipart(`The form field ${head.name} should come before the file`);
     if (head.fileName !== undefined || !isKnown) return skipped;
     const field = { name: head.name, value: '' };
     this.#fields.push(field);
@@ -120,14 +127,17 @@ class FormReader implements BodyReader {
     };
   }
 
-  /** Reads checksums from the fields so far, and refuses a chunk of a file. */
-  #takeFields(): void {
+  /** Reads checksums from the fields so far, and refuses a chunk of a file. @returns those that describe it */
+  #takeFields(): ReadonlyMap<string, string> {
     const fields = this.#fields.splice(0);
-    refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
+    const sentAs = (field: string) => fields.find(({ name }) => name === field)?.value;
+    refuseChunk(sentAs);
     for (const { name, value } of fields) {
       const checksum = name.toLowerCase();
       if (isChecksum(checksum)) this.#args.checksums.expect(checksum, value);
     }
+    const described = fields.filter(({ name }) => this.#args.fields?.includes(name));
+    return new Map(described.map(({ name, value }) => [name, Buffer.from(value, 'latin1').toString()]));
   }
 
   #storeFile(head: PartHead): (chunk: Uint8Array) => void {
@@ -137,11 +147,11 @@ class FormReader implements BodyReader {
     }
     const { begin, checksums, maxFileBytes } = this.#args;
     this.#hasFile = true;
-    this.#takeFields();
+    const fields = this.#takeFields();
     for (const name of checksumNames)
       for (const text of head.headers[name] ?? []) checksums.expect(name, text);
     checksums.begin();
-    const file = { fileName: head.fileName, contentType: head.contentType };
+    const file = { fileName: head.fileName, contentType: head.contentType, fields };
     this.#onFile(file);
     this.#object.begin((signal) => begin(file, signal));
     return (chunk) => {

@@ -17,6 +17,7 @@ import {
 } from '../direct/plan-request.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile } from '../files/file-draft.ts';
+import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
 import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
 
 export interface DirectDeps {
@@ -38,9 +39,10 @@ export function planOperation({ access, direct }: DirectDeps): Handler {
     const projectSlug = readProjectSlug(request);
     const grant = await access.begin(request, projectSlug, direct.maxDirectBytes);
     const wanted = readPlanRequest(await readJson(request, maxPlanBytes));
+    const properties = { ...propertiesOfQuery(request), ...readProperties((name) => wanted[name]) };
     const { userId: ownerId, link, bound } = grant;
     const file = draftFile(
-      { fileName: wanted.name, contentType: wanted.contentType },
+      { ...properties, fileName: wanted.name, contentType: wanted.contentType },
       {
         id: newId(),
         deploymentId: direct.deploymentId,

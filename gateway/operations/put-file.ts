@@ -12,6 +12,7 @@ import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
+import { propertiesOfQuery, propertyParameters } from '../files/sent-properties.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
@@ -30,7 +31,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
     'As `curl -T` does. The name in the address is the original name; each request stores a new file. Files called `upload`, `upload-link`, `resumable` or `_delete_` have to be uploaded another way.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
-  parameters: [...sendingParameters, ...copyParameters],
+  parameters: [...sendingParameters, ...propertyParameters, ...copyParameters],
   pathParameters: {
     name: {
       description: 'The original name of the file',
@@ -52,6 +53,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
+    const properties = propertiesOfQuery(request);
     const sent = request.header('content-type');
     // curl sends this type with every --data-binary
     const contentType =
@@ -70,7 +72,10 @@ function putFileOperation(deps: UploadDeps): Handler {
     await checkPreconditions(deps, request, { userId, projectSlug, bound });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
-        { fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
+        {
+          ...properties,
+          ...{ fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
+        },
         {
           id: keyed?.id ?? randomUUID(),
           deploymentId: deps.deploymentId,

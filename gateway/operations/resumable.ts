@@ -8,6 +8,7 @@ import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../files/file-draft.ts';
+import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
 import type { Chunk } from '../resumable/chunk-receiver.ts';
 import {
   draftLimit,
@@ -93,6 +94,8 @@ function readFileSent(request: HttpRequest, isDraft: boolean) {
   const sent = {
     fileName: pairs.get('filename') || pairs.get('name') || fileName || unnamed,
     contentType: pairs.get('filetype') || pairs.get('type') || contentType,
+    ...propertiesOfQuery(request),
+    ...readProperties((property) => pairs.get(property)),
   };
   return { metadata, sent };
 }

@@ -21,8 +21,14 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
-import { draftFile, type FileDraft } from '../files/file-draft.ts';
+import { draftFile, type FileDraft, fileOfDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
+import {
+  propertiesOfQuery,
+  propertyNames,
+  propertyParameters,
+  readProperties,
+} from '../files/sent-properties.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
@@ -70,7 +76,7 @@ export const upload: OperationDefinition<UploadDeps> = {
     'The file is durable once the request is answered. Other parts of the form are ignored. The project is created if it does not exist.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
-  parameters: sendingParameters,
+  parameters: [...sendingParameters, ...propertyParameters],
   body: {
     description: 'A form with the file and its file name in the part `file`',
     content: {
@@ -78,14 +84,18 @@ export const upload: OperationDefinition<UploadDeps> = {
         schema: {
           type: 'object',
           required: ['file'],
-          properties: { 'Content-MD5': string, 'x-checksum-crc32': string, file: bytes },
+          properties: {
+            ...{ 'Content-MD5': string, 'x-checksum-crc32': string },
+            ...{ folder: string, path: string, expiresIn: string },
+            file: bytes,
+          },
         },
         partHeaders: { file: checksums },
       },
     },
   },
   answers: storedAnswer('The stored file'),
-  errors: [...sendingErrors, 'missing_file_part', 'unsupported_media_type'],
+  errors: [...sendingErrors, 'invalid_options', 'missing_file_part', 'unsupported_media_type'],
   sample: uploadSample,
   handler: (deps) => deps.access.refundOnFailure(uploadOperation(deps)),
 };
@@ -155,12 +165,19 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
 
   const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
-  const describe = (part: FilePart): FileDraft =>
-    draftFile(part, { id, deploymentId, ownerId: userId, owner, projectSlug });
+  const ofQuery = propertiesOfQuery(request);
+  const describe = ({ fields, ...part }: FilePart): FileDraft => {
+    const ofForm = readProperties((name) => fields.get(name));
+    return draftFile(
+      { ...ofQuery, ...ofForm, ...part },
+      { id, deploymentId, ownerId: userId, owner, projectSlug },
+    );
+  };
   const received = await receiveFile({
     boundary,
     checksums,
     bodyChecksums,
+    fields: propertyNames,
     body: request.body,
     rules: deps.store,
     memory: deps.memory,
@@ -208,7 +225,7 @@ export async function storeFile(
   try {
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
-    const file: CloudFile = { size, crc32, sha256, createdAt, updatedAt: createdAt, ...draft };
+    const file = fileOfDraft(draft, { size, crc32, sha256 }, createdAt);
     await storeRow(deps, request, file);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });

@@ -12,6 +12,7 @@ import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
+import { fileOfDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import { FileChecksums } from '../multipart/file-checksums.ts';
 import type { StateStore } from './state-store.ts';
@@ -93,7 +94,7 @@ export class UploadEnds {
       // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
-      file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
+      file = fileOfDraft(state.file, { size, crc32, sha256 }, now);
       let counted: CountedFile;
       try {
         // its bytes have been counted since they arrived

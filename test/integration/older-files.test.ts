@@ -25,9 +25,12 @@ const database = 'older';
 const ownerId = 'account';
 
 /** Columns that later versions added. */
-const later: readonly unknown[] = ['owner', 'verified'];
+const later: readonly unknown[] = [
+  ...['owner', 'verified', 'folder', 'path', 'expires_at', 'trashed_at', 'state'],
+  ...['width', 'height', 'duration'],
+];
 
-/** Inserts as the version before does: it names its columns, and has none for owners, rules and proofs. */
+/** Inserts as the version before does: it names its columns, and has none for owners, rules, proofs and media. */
 function versionBefore(db: Database) {
   const insert = async (table: string, columns: readonly string[], line: Uint8Array): Promise<void> => {
     const values = JSON.parse(Buffer.from(line).toString()) as unknown[];

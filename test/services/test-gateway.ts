@@ -4,7 +4,7 @@ import { ownLocks } from '#coordination/redis/process-lock.ts';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
-import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type CloudFiles, published } from '#gateway/catalogue/cloud-files.ts';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { createFileLinks } from '#gateway/links/file-links.ts';
 import { OwnLinkUses } from '#gateway/links/link-uses.ts';
@@ -88,7 +88,16 @@ export function filesInMemory() {
   const cloudFiles: CloudFiles = {
     announce: () => () => {},
     insert: async (file) => void rows.set(file.name, file),
-    findByName: async (name) => rows.get(name) ?? null,
+    findByName: async (name) => published(rows.get(name)),
+    findAny: async (name) => rows.get(name) ?? null,
+    async change(names, { trashedAt, state }) {
+      for (const file of which(({ name }) => names.includes(name)))
+        rows.set(file.name, {
+          ...file,
+          ...(trashedAt === undefined ? {} : { trashedAt: trashedAt ?? undefined }),
+          ...(state === undefined ? {} : { state: state ?? undefined }),
+        });
+    },
     findByPrefixes: async (prefixes) =>
       which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
