@@ -19,8 +19,10 @@ import { removeFiles } from './janitor/remove-files.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
+import { openChecks } from './open-checks.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
 import { openUploads } from './open-uploads.ts';
+import { quarantineCommand } from './quarantine/quarantine-command.ts';
 import {
   localLeases,
   redisLeases,
@@ -30,6 +32,7 @@ import {
 import { gatewayRoutes } from './routes.ts';
 import { StoreCheck } from './store-check.ts';
 
+const day = 86_400_000;
 /** Less than the time limit of a whole stop. Milliseconds. */
 const takeBackTimeout = 10_000;
 
@@ -54,10 +57,12 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     await openStores(services);
   const { memory, downloads } = openLimits(services, largestPart);
   const { locks, leases, linkUses } = openCoordination(services);
+  const checks = openChecks(services, { store, cloudFiles, locks });
+  const newState = checks === null ? undefined : ('checking' as const);
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
   const { filesUrl } = addresses;
   const open = openUploads(services, {
-    ...{ memory, leases, linkUses, filesUrl },
+    ...{ memory, leases, linkUses, newState, filesUrl },
     stores: { store, cloudFiles, states: stores.states },
   });
   const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
@@ -74,6 +79,8 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     deployment,
     uploads,
     log,
+    newState,
+    quarantineFor: config.scan.quarantineDays * day,
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
@@ -88,7 +95,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   return {
     routes: gatewayRoutes({
       ...{ deploymentId, projects, cloudFiles, store, memory, digests, downloads, smallFiles },
-      ...{ quota, used, resumable, direct, ownDirect, plans, usage, closed, uploads, log },
+      ...{ quota, used, resumable, direct, ownDirect, plans, usage, closed, uploads, log, checks },
       ...addresses,
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
@@ -106,10 +113,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     examples: gatewayExamples,
     started() {
       janitor.start();
+      checks?.start();
       used.start();
       void storeCheck.run();
     },
-    commands: { janitor: janitorCommand(janitor) },
+    commands: { janitor: janitorCommand(janitor), quarantine: quarantineCommand(cloudFiles) },
     async close() {
       // a failed upload has been answered, but may still be removing its parts
       if (!(await uploads.untilIdle(takeBackTimeout))) {
@@ -117,6 +125,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       }
       await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
       await janitor.close();
+      await checks?.close();
       await used.close();
       await digests.close();
       await closeRows();

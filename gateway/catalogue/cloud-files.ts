@@ -10,7 +10,7 @@ import { type CloudFile, type FileChange, isPublished, type StorageUse } from '.
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
-import { type DigestQuery, FileStatements } from './file-statements.ts';
+import { type DigestQuery, FileStatements, type StateQuery } from './file-statements.ts';
 import { NameBatcher } from './name-batcher.ts';
 
 export interface CloudFiles {
@@ -31,6 +31,8 @@ export interface CloudFiles {
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows created between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** Files in this state of all accounts, in no order. */
+  withState(query: StateQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** A page of the files of a project, newest first unless the query says otherwise. */
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Number of files that match the query. */
@@ -123,6 +125,7 @@ export function createCloudFiles({
     findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
+    withState: (query, signal) => statements.withState(query, signal),
     list(query, signal) {
       const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
       return listFiles({ db, table: list, files: table, home, filesOf }, query, signal);

@@ -38,6 +38,18 @@ interface Row {
   updated: number;
 }
 
+/** A query for files of all accounts. */
+export interface StateQuery {
+  readonly state: HiddenState;
+  /** Created earlier. */
+  readonly before: Date;
+  /** Most bytes of a file. */
+  readonly largest?: number;
+  readonly limit: number;
+  /** Most files of an account. */
+  readonly perOwner: number;
+}
+
 /** A query for a file of a project. */
 export interface DigestQuery extends Pick<CloudFile, 'ownerId' | 'projectSlug'> {
   readonly sha256: string;
@@ -98,6 +110,19 @@ export class FileStatements {
     const sql = `SELECT ${selection} FROM ${this.table}
       WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
       ORDER BY created_at DESC LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  /** In another order each time, so that none keeps others from its place. */
+  async withState(
+    { state, before, largest, limit, perOwner }: StateQuery,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const sql = `SELECT ${selection} FROM ${this.table}
+      WHERE state = ${textLiteral(state)} AND created_at < ${timeLiteral(before)}
+      ${largest === undefined ? '' : `AND size <= ${largest}`}
+      ORDER BY rand() LIMIT ${perOwner} BY owner_id LIMIT ${limit}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }

@@ -113,6 +113,8 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).namesWithRow(...args);
   readonly madeBetween: CloudFiles['madeBetween'] = async (...args) =>
     (await this.#wholeTable()).madeBetween(...args);
+  readonly withState: CloudFiles['withState'] = async (...args) =>
+    (await this.#wholeTable()).withState(...args);
   readonly list: CloudFiles['list'] = async (...args) => (await this.#wholeTable()).list(...args);
   readonly count: CloudFiles['count'] = async (...args) => (await this.#wholeTable()).count(...args);
   readonly findByDigest: CloudFiles['findByDigest'] = async (...args) =>

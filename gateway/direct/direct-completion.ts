@@ -13,7 +13,7 @@ import type {
 import type { ObjectStore } from '#objects/object-store.ts';
 import { plainEtag } from '#objects/plain-etag.ts';
 import type { Quota } from '../access/storage-quota.ts';
-import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
@@ -28,8 +28,10 @@ export interface CompleteDeps {
   /** Parts are objects of their own, which are left when the file is made. */
   readonly keepsParts: boolean;
   readonly plans: PlanStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly digests: Pick<Digests, 'of'>;
@@ -78,7 +80,7 @@ export class DirectCompletion {
     const { plans, cloudFiles } = this.#deps;
     const signal = commitDeadline();
     if (await plans.has(file.objectKey, signal)) return null;
-    const made = await cloudFiles.findByName(file.name, signal);
+    const made = await cloudFiles.findAny(file.name, signal);
     if (made === null) throw uploadExpired();
     return made;
   }
@@ -168,12 +170,12 @@ export class DirectCompletion {
     const { name, objectKey } = plan.file;
     // without leases, another completion may have made a file of it: then only the janitor knows what has no row
     if (plan.uploadId !== null) await plans.close(plans.addressOf(plan.file), signal);
-    else if ((await cloudFiles.findByName(name, signal)) === null) await store.delete(objectKey, signal);
+    else if ((await cloudFiles.findAny(name, signal)) === null) await store.delete(objectKey, signal);
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */
   async #store(plan: DirectPlan, verified: Verified, sha256: string | undefined): Promise<CloudFile> {
-    const { cloudFiles, projects, quota, usage, plans, keepsParts } = this.#deps;
+    const { cloudFiles, projects, quota, usage, plans, keepsParts, newState: state } = this.#deps;
     const { ownerId, projectSlug } = plan.file;
     const signal = commitDeadline();
     await projects.ensure(ownerId, projectSlug, signal);
@@ -185,7 +187,7 @@ export class DirectCompletion {
       const now = new Date();
       const { size } = plan;
       // no CRC-32 is known of bytes that did not pass
-      const file = fileOfDraft(plan.file, { size, crc32: 0, sha256, verified }, now);
+      const file = fileOfDraft(plan.file, { size, crc32: 0, sha256, verified, state }, now);
       await cloudFiles.insert(file, signal);
       stored = true;
       usage.add(ownerId, projectSlug, { files: 1, bytesStored: size });

@@ -1,6 +1,7 @@
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { keyPrefixOf } from '../access/upload-keys.ts';
+import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
@@ -13,6 +14,8 @@ export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow'>;
   readonly digests: Pick<Digests, 'of'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   /** Knows uploads that rules bind. */
   readonly resumable: Pick<ResumableUploads, 'isRefused'>;
   /** Knows objects that clients sent by themselves. */
@@ -24,7 +27,7 @@ export interface AdoptDeps {
  * is left as it is: it may be an only copy.
  */
 export async function adoptObject(
-  { store, cloudFiles, digests, resumable, plans }: AdoptDeps,
+  { store, cloudFiles, digests, newState, resumable, plans }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
@@ -53,7 +56,7 @@ export async function adoptObject(
   const { contentType, size, lastModified } = stored;
   const draft = { ...metadata, name: parts.name, objectKey: key, contentType };
   // objects have no checksum, and the bytes are not read for one
-  const file = fileOfDraft(draft, { size, crc32: 0, sha256 }, lastModified);
+  const file = fileOfDraft(draft, { size, crc32: 0, sha256, state: newState }, lastModified);
   // the row may have been inserted during a long read, or just before its plan was removed
   if (
     (sha256 !== undefined || isPlanned(parts.name)) &&

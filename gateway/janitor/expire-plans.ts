@@ -8,7 +8,7 @@ import type { JanitorRun } from './janitor-run.ts';
 
 export interface ExpirePlansDeps {
   readonly store: Pick<ObjectStore, 'list' | 'head' | 'delete' | 'deleteAll'>;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly plans: Pick<PlanStore, 'load' | 'has'>;
   /** Null: parts are objects of their own. */
   readonly direct: Pick<DirectStore, 'abort'> | null;
@@ -60,7 +60,7 @@ async function expire(
     return;
   }
   const plan = is === 'plan' ? await plans.load(object, signal) : null;
-  if ((await cloudFiles.findByName(name, signal)) === null) {
+  if ((await cloudFiles.findAny(name, signal)) === null) {
     const stored = await store.head(objectKey, signal);
     // a copy of a deleted file may be stored under its name at this moment
     if (stored !== null && stored.lastModified.getTime() > Date.now() - lateBytes) return;

@@ -5,6 +5,8 @@ export interface JanitorReport {
   uploadsAborted: number;
   /** Resumable uploads that have had no new bytes for too long. */
   uploadsExpired: number;
+  /** Files that the virus scanner refused, and whose time in quarantine is over. */
+  refusedRemoved: number;
   objectsSeen: number;
   /** The run reached its limit of objects: the next one continues there. */
   objectsGoOn: boolean;
@@ -27,6 +29,7 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     dryRun,
     uploadsAborted: 0,
     uploadsExpired: 0,
+    refusedRemoved: 0,
     objectsSeen: 0,
     objectsGoOn: false,
     rowsMade: 0,

@@ -205,6 +205,7 @@ export const completeDirect: OperationDefinition<DirectDeps> = {
     ...bodyErrors,
     'invalid_options',
     'upload_conflict',
+    'file_refused',
     'checksum_mismatch',
     'too_many_projects',
     'quota_exceeded',

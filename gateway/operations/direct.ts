@@ -19,10 +19,13 @@ import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile } from '../files/file-draft.ts';
 import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
 import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
+import type { FileChecks } from '../quarantine/file-checks.ts';
 
 export interface DirectDeps {
   readonly access: UploadAccess;
   readonly direct: DirectUploads;
+  /** Null: files are not scanned. */
+  readonly checks: FileChecks | null;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -32,7 +35,7 @@ export const partsAtOnce = 100;
 const rangePattern = /^(\d{1,5})(?:-(\d{1,5}))?$/;
 
 /** POST /_f_/{project_slug}/direct: plans an upload whose bytes the client sends to the object store by itself. */
-export function planOperation({ access, direct }: DirectDeps): Handler {
+export function planOperation({ access, direct, checks }: DirectDeps): Handler {
   // the time in an id is that of its plan
   const newId = createUuidV7();
   return async (request) => {
@@ -52,6 +55,7 @@ export function planOperation({ access, direct }: DirectDeps): Handler {
       },
     );
     assertFits(grant, file, wanted.size, wanted.size);
+    checks?.assertTakes(wanted.size);
     const sender: PlanSender = {
       ...(bound && { bound: true }),
       ...(link && { link: { id: link.id, times: link.times } }),
@@ -92,7 +96,8 @@ export function completeDirectOperation(deps: DirectDeps): Handler {
     const upload = await readPlanReference(deps, request);
     const isEmpty = request.body.contentLength === 0;
     const sent = isEmpty ? null : readSentParts(await readJson(request, maxCompletionBytes));
-    const file = await direct.complete(upload, { sent, verify }, request.signal);
+    const made = await direct.complete(upload, { sent, verify }, request.signal);
+    const file = deps.checks === null ? made : await deps.checks.settle(made);
     return noStoreJson(cloudFileJson(file, fileUrl(file)));
   };
 }

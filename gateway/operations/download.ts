@@ -19,7 +19,7 @@ import {
   queryParameter,
 } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { type CloudFile, isPublished } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
 import { validatorsOf } from '../download/conditional.ts';
@@ -32,7 +32,7 @@ import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './ope
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly store: ObjectStore;
   readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
@@ -60,6 +60,7 @@ interface Reader {
 // a file never changes
 const publicCaching = 'public, max-age=31536000, immutable';
 const privateCaching = 'private, no-cache';
+const unscannedHeaders = { 'cache-control': 'private, no-store' };
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
@@ -151,10 +152,10 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const { signal } = request;
   const { name = '' } = request.params;
   const moment = smallFiles.begin();
-  const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
-  if (file === null) throw fileNotFound();
+  const file = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
+  if (file === null || !(isPublished(file) || isUploader(reader, file))) throw fileNotFound();
   assertMayRead(deps, file, request, reader);
-  const direct = deps.redirects?.covers(file) === true ? deps.redirects : null;
+  const direct = file.state === undefined && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
     if (redirect !== null) return redirect;
@@ -167,7 +168,8 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
-  if (response.status !== 200 || request.method !== 'GET' || file.size > smallFileBytes) return response;
+  const isKept = file.size <= smallFileBytes && file.state === undefined;
+  if (response.status !== 200 || request.method !== 'GET' || !isKept) return response;
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
   smallFiles.keep(served, bytes, moment);
   return { ...response, body: bytes };
@@ -181,11 +183,20 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
   return request.method === 'GET' && !backup && request.header('token') === undefined;
 }
 
+/** Whether it is the uploader's token, which alone sees a file that waits for the virus scanner. */
+function isUploader({ userId, bound }: Reader, file: CloudFile): boolean {
+  if (file.state !== 'checking' || !isPublished({ ...file, state: undefined })) return false;
+  return (
+    file.ownerId === userId && (bound === undefined || (bound.user !== null && bound.user === file.owner))
+  );
+}
+
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup }: Reader,
-  { owner }: CloudFile,
+  { owner, state }: CloudFile,
 ): Readonly<Record<string, string>> | undefined {
+  if (state !== undefined) return unscannedHeaders;
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
   return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
 }

@@ -85,6 +85,7 @@ function putFileOperation(deps: UploadDeps): Handler {
         },
       );
       assertFits(grant, draft, length, body.contentLength);
+      deps.checks?.assertTakes(length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const received = await receiveBody({
         body,
@@ -93,6 +94,7 @@ function putFileOperation(deps: UploadDeps): Handler {
         rules: deps.store,
         memory: deps.memory,
         digests: deps.digests,
+        scanner: deps.checks?.scanner,
         account: userId,
         maxBodyBytes: grant.maxBytes,
         reader(object) {

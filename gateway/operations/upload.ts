@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
-import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
+import {
+  chunksUnsupported,
+  fileRefused,
+  payloadTooLarge,
+  unsupportedCoding,
+} from '#kernel/errors/catalogue.ts';
 import { visibleError } from '#kernel/errors/render-error.ts';
 import { bytes, string } from '#kernel/json/schema.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
@@ -17,7 +22,7 @@ import { assertMayStore } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
@@ -33,6 +38,7 @@ import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
+import type { FileChecks } from '../quarantine/file-checks.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import {
   checksums,
@@ -60,6 +66,8 @@ export interface UploadDeps {
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly digests: Digests;
+  /** Null: files are not scanned. */
+  readonly checks: FileChecks | null;
   readonly keys: UploadKeys;
   readonly maxUploadBytes: number;
   readonly quota: Quota;
@@ -182,6 +190,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     rules: deps.store,
     memory: deps.memory,
     digests: deps.digests,
+    scanner: deps.checks?.scanner,
     account: userId,
     maxFileBytes: grant.maxBytes,
     maxBodyBytes,
@@ -190,6 +199,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     begin: async (part, signal) => {
       const draft = describe(part);
       assertFits(grant, draft, leastBytes);
+      deps.checks?.assertTakes(leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
@@ -215,21 +225,49 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, received, keyed, bound, createdAt = new Date() } = upload;
+  const { keyed, bound, received } = upload;
   if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
+  if (earlier?.state === 'refused') throw fileRefused();
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
+  const { scanned } = received;
+  const state = scanned && stateOf(deps, upload);
+  const stored = await storeNew(deps, request, upload, state);
+  const file = scanned && deps.checks ? await deps.checks.settled(stored, scanned) : stored;
+  return answer(file, deps.fileUrl(file));
+}
+
+/** What the scanner's outcome makes of a new file. Throws 413 or 503, and drops the object, for one that is not stored. */
+function stateOf(
+  { checks }: Pick<UploadDeps, 'checks'>,
+  { received: { scanned, writer, release }, onCleanup }: ReceivedUpload,
+): HiddenState | undefined {
+  try {
+    return scanned && checks?.stateOf(scanned);
+  } catch (error) {
+    onCleanup(writer.abort().then(release));
+    throw error;
+  }
+}
+
+async function storeNew(
+  deps: UploadDeps,
+  request: HttpRequest,
+  upload: ReceivedUpload,
+  state: HiddenState | undefined,
+): Promise<CloudFile> {
+  const { draft, received, createdAt = new Date() } = upload;
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
   let stored = false;
   try {
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
-    const file = fileOfDraft(draft, { size, crc32, sha256 }, createdAt);
+    const file = fileOfDraft(draft, { size, crc32, sha256, state }, createdAt);
     await storeRow(deps, request, file);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
-    return answer(file, deps.fileUrl(file));
+    return file;
   } finally {
     rowIsOver();
     counted?.(stored);

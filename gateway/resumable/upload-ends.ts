@@ -9,7 +9,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { assertMayUpload } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
@@ -23,8 +23,10 @@ export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
   readonly digests: Digests;
   readonly states: StateStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly boundAs: FileSenders['boundAs'];
@@ -83,7 +85,7 @@ export class UploadEnds {
     const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
-    let file = await this.#deps.cloudFiles.findByName(name, signal);
+    let file = await this.#deps.cloudFiles.findAny(name, signal);
     if (file === null) {
       const refusal = await this.#refusalOf(state, signal);
       if (refusal !== null) {
@@ -94,7 +96,7 @@ export class UploadEnds {
       // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
-      file = fileOfDraft(state.file, { size, crc32, sha256 }, now);
+      file = fileOfDraft(state.file, { size, crc32, sha256, state: this.#deps.newState }, now);
       let counted: CountedFile;
       try {
         // its bytes have been counted since they arrived
@@ -138,7 +140,7 @@ export class UploadEnds {
     const { name, objectKey } = state.file;
     if ((await this.#refusalOf(state, signal)) === null) return false;
     // a file whose state was left over is not refused any more
-    if ((await cloudFiles.findByName(name, signal)) !== null) return false;
+    if ((await cloudFiles.findAny(name, signal)) !== null) return false;
     await store.delete(objectKey, signal);
     return true;
   }

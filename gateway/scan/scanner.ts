@@ -85,9 +85,9 @@ export class Scanner {
     return this.#health.isAway;
   }
 
-  /** Connections that are not taken. */
-  get free(): number {
-    return (this.#options.connections ?? usualConnections) - this.#slots.used;
+  /** Connections that are taken. */
+  get inFlight(): number {
+    return this.#slots.used;
   }
 
   /** Begins a file of an account. */

@@ -43,7 +43,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
   };
   const handler = downloadOperation({
     authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
-    cloudFiles: { findByName: async () => file },
+    cloudFiles: { findAny: async () => file },
     store,
     downloads,
     smallFiles: noSmallFiles(),

@@ -61,7 +61,7 @@ function download(
       return { userId, tokenId: 't' };
     },
     cloudFiles: {
-      async findByName(name) {
+      async findAny(name) {
         lookups.push(name);
         return name === stored.name ? stored : null;
       },

@@ -34,12 +34,14 @@ export interface Metrics {
   gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
   /** Adds a counter whose value is read whenever metrics are collected. */
   counter(name: string, help: string, read: () => number): void;
+  /** The same with a series for each value of a label. */
+  counters(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
   /** All metrics as prom-client's JSON, each series with its worker. */
   json(): Promise<object[]>;
 }
 
 /** For a process whose metrics nobody reads. */
-export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'json'> = {
+export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'counters' | 'json'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),
   batch: () => () => {},
@@ -94,6 +96,18 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
         collect() {
           this.reset();
           this.inc(read());
+        },
+      });
+    },
+    counters(name, help, label, read) {
+      new Counter({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          this.reset();
+          for (const [value, number] of Object.entries(read())) this.inc({ [label]: value }, number);
         },
       });
     },

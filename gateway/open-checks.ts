@@ -1,0 +1,34 @@
+import type { Locks } from '#coordination/redis/process-lock.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { ProcessServices } from '#process/lifecycle/service.ts';
+import type { GatewayStores } from './open-stores.ts';
+import { FileChecks } from './quarantine/file-checks.ts';
+import { Scanner } from './scan/scanner.ts';
+
+/** Null: files are not scanned. */
+export function openChecks(
+  { config, log, metrics }: ProcessServices,
+  { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
+): FileChecks | null {
+  const { clamdAddress, policy, maxBytes, timeout } = config.scan;
+  if (clamdAddress === undefined) return null;
+  const scanner = new Scanner({ address: clamdAddress, maxBytes, verdictTimeout: timeout, log });
+  measureScans(metrics, scanner);
+  return new FileChecks({
+    ...{ scanner, policy, cloudFiles, store, log },
+    lock: locks('scan'),
+    // no other process uses the embedded stores
+    alone: config.clickhouse === undefined,
+    onRefused: async () => {},
+  });
+}
+
+function measureScans(metrics: Metrics, scanner: Scanner): void {
+  metrics.counters('sluice_scans_total', 'Files by what the virus scanner said', 'result', () => ({
+    ...scanner.counts,
+  }));
+  metrics.gauge('sluice_scanner_away', '1 while the virus scanner does not answer', () =>
+    scanner.isAway ? 1 : 0,
+  );
+  metrics.gauge('sluice_scans_in_flight', 'Connections to the virus scanner', () => scanner.inFlight);
+}
