@@ -20,6 +20,20 @@ export interface CloudFile {
   readonly sha256?: string;
   /** How the bytes of a direct upload are known to be right (docs/api.md, "Direct uploads"). */
   readonly verified?: 'size' | 'md5' | 'checksum' | 'bytes';
+  /** The folder, and where the file is below it. */
+  readonly folder?: string;
+  readonly path?: string;
+  /** ISO 8601. From then on the file is gone. */
+  readonly expiresAt?: string;
+  /** ISO 8601. In the trash since then. */
+  readonly trashedAt?: string;
+  /** Absent: published. */
+  readonly state?: 'checking' | 'refused';
+  /** Pixels, as shown; present of images and videos where the service knows it. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Seconds. */
+  readonly duration?: number;
 }
 
 /** A file, or its name. */

@@ -62,7 +62,8 @@ t.test('a list reads as much whether others have many files or none', async (t) 
   const others = `SELECT concat('owner', toString(number % 100)) AS owner_id, 'demo' AS project_slug, now64(3) AS created_at,
     toString(generateUUIDv4()) AS id, concat(id, '_a.txt') AS name, 'a.txt' AS original_name, 'text/plain' AS content_type,
     '' AS owner FROM numbers(300000)`;
-  await db.command({ sql: `INSERT INTO sluice.file_list ${others}` });
+  const columns = 'owner_id, project_slug, created_at, id, name, original_name, content_type, owner';
+  await db.command({ sql: `INSERT INTO sluice.file_list (${columns}) ${others}` });
   await db.command({
     sql: `INSERT INTO sluice.cloud_files (id, name, original_name, owner_id, project_slug, object_key, content_type, created_at)
       SELECT id, name, original_name, owner_id, project_slug, '', content_type, created_at FROM sluice.file_list WHERE owner_id != 'me'`,
