@@ -54,12 +54,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
     const properties = propertiesOfQuery(request);
-    const sent = request.header('content-type');
-    // curl sends this type with every --data-binary
-    const contentType =
-      copy === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
-    if (copy === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
-      throw wrongContentType('the type of the file; send a form by POST');
+    const contentType = readContentType(request, copy !== null);
     // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
@@ -108,6 +103,17 @@ function putFileOperation(deps: UploadDeps): Handler {
     };
     return deps.keys.use(request, grant, store, copy);
   });
+}
+
+/** The type of the file; undefined: the client says none. Throws 400 for a form. */
+function readContentType(request: HttpRequest, isCopy: boolean): string | undefined {
+  const sent = request.header('content-type');
+  if (isCopy) return sent;
+  // curl sends this type with every --data-binary
+  if (sent?.trim() === 'application/x-www-form-urlencoded') return undefined;
+  if (sent !== undefined && /^\s*multipart\//i.test(sent))
+    throw wrongContentType('the type of the file; send a form by POST');
+  return sent;
 }
 
 /** Checks preconditions, which are about the file whose stored name is in the address, if there is one. */

@@ -261,6 +261,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'createLiveAddress') return guess(good, 'find');
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
+      if (/^(?:createUpload|append|completeUpload)/.test(id)) return withHeaders({ 'test-fault': 'refused' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };

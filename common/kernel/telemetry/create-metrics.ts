@@ -99,18 +99,7 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
         },
       });
     },
-    counters(name, help, label, read) {
-      new Counter({
-        name,
-        help,
-        labelNames: [label],
-        registers,
-        collect() {
-          this.reset();
-          for (const [value, number] of Object.entries(read())) this.inc({ [label]: value }, number);
-        },
-      });
-    },
+    counters: (name, help, label, read) => countSeries(registry, { name, help, label, read }),
     async json() {
       const metrics = (await registry.getMetricsAsJSON()) as { values: { labels: object }[] }[];
       return metrics.map((metric) => ({
@@ -124,6 +113,32 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
       }));
     },
   };
+}
+
+function countSeries(
+  registry: Registry,
+  {
+    name,
+    help,
+    label,
+    read,
+  }: {
+    readonly name: string;
+    readonly help: string;
+    readonly label: string;
+    readonly read: () => Readonly<Record<string, number>>;
+  },
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, number] of Object.entries(read())) this.inc({ [label]: value }, number);
+    },
+  });
 }
 
 function measureDurations(registry: Registry, name: string, help: string): (seconds: number) => void {
