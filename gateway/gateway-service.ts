@@ -6,9 +6,10 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
+import { FileTrash } from './access/file-trash.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import { UsedFiles } from './access/used-files.ts';
-import type { CloudFile } from './catalogue/cloud-file.ts';
+import { type CloudFile, isPublished } from './catalogue/cloud-file.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
@@ -67,7 +68,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
   const uses = new FileUses({ db, database });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, log });
+  const { trashDays } = config;
+  const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, trash, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
     store,
@@ -75,6 +78,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     digests,
     resumable,
     plans,
+    quota,
+    trash,
+    trashDays,
     direct: store.direct ?? null,
     deployment,
     uploads,
@@ -95,13 +101,14 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   return {
     routes: gatewayRoutes({
       ...{ deploymentId, projects, cloudFiles, store, memory, digests, downloads, smallFiles },
-      ...{ quota, used, resumable, direct, ownDirect, plans, usage, closed, uploads, log, checks },
+      ...{ quota, used, trash, resumable, direct, ownDirect, plans, usage, closed, uploads, log, checks },
       ...addresses,
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
       keys: new UploadKeys({ cloudFiles, locks }),
       redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
+      filesTtl: config.filesTtl,
       maxDirectBytes: config.maxDirectBytes,
       smallestPart: direct.smallestPart,
       bucketOrigin: originOfBucket(config, objectUrl),
@@ -147,7 +154,16 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
       const files = await Promise.all(stored.map((name) => cloudFiles.findByName(name, signal)));
       return files.filter((file) => file?.ownerId === ownerId && file.projectSlug === slug) as CloudFile[];
     },
-    stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
+    async stored(_, names, signal) {
+      const found = await cloudFiles.findByPrefixes(names.filter(isStoredName), signal);
+      return new Set(found.filter((file) => isPublished(file)).map(({ name }) => name));
+    },
+    async hasAny({ ownerId, slug }, signal) {
+      for (const hidden of [undefined, 'trashed', 'checking', 'refused'] as const)
+        if ((await cloudFiles.list({ ownerId, projectSlug: slug, limit: 1, hidden }, signal)).length > 0)
+          return true;
+      return false;
+    },
   };
 }
 

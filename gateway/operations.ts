@@ -22,6 +22,7 @@ import { type LinkDeps, link } from './operations/link.ts';
 import { type ListFilesDeps, listFiles } from './operations/list-files.ts';
 import type { OperationDefinition } from './operations/operation.ts';
 import { putFile } from './operations/put-file.ts';
+import { type RestoreFileDeps, restoreFile } from './operations/restore-file.ts';
 import type { ResumableDeps } from './operations/resumable.ts';
 import { type UploadDeps, upload } from './operations/upload.ts';
 import { type UploadLinkDeps, uploadLink } from './operations/upload-link.ts';
@@ -36,6 +37,7 @@ export type OperationDeps = UploadDeps &
   LinkDeps &
   ListFilesDeps &
   DeleteFileDeps &
+  RestoreFileDeps &
   UploadLinkDeps;
 
 /** A row of the table of operations. */
@@ -97,6 +99,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
   { name: 'listFiles', method: 'GET', path: project, compressed: true, ...listFiles },
   { name: 'link', id: 'createLink', method: 'POST', path: `${file}/link`, ...link },
+  { name: 'restoreFile', method: 'POST', path: `${file}/restore`, ...restoreFile },
   { name: 'download', method: 'GET', path: file, transfersBytes, ...download },
   { name: 'putFile', method: 'PUT', path: file, transfersBytes, ...putFile },
   { name: 'deleteFile', method: 'DELETE', path: file, ...deleteFile },

@@ -10,6 +10,8 @@ interface FilesPlace {
 /** The facts about the files of a project, for services that do not store them. */
 export interface ProjectFiles {
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
+  /** Whether there are any, also in the trash or held back by a scanner. */
+  hasAny(project: FilesPlace, signal: AbortSignal): Promise<boolean>;
   /** The files among the names. */
   named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly RuledFile[]>;
   /** The names that have a file, whatever caches say. */
@@ -35,6 +37,12 @@ export class TableFiles implements ProjectFiles {
 
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]> {
     return this.#read(project, `1 ORDER BY created_at DESC LIMIT ${limit}`, signal);
+  }
+
+  async hasAny({ ownerId, slug }: FilesPlace, signal: AbortSignal): Promise<boolean> {
+    const sql = `SELECT 1 FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}
+      AND project_slug = ${textLiteral(slug)} AND (expires_at = 0 OR expires_at > ${Date.now()}) LIMIT 1`;
+    return (await this.#db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
   }
 
   async named(

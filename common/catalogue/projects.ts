@@ -193,7 +193,7 @@ export class Projects {
   }
 
   async hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
-    return (await this.#files.newest(project, 1, signal)).length > 0;
+    return this.#files.hasAny(project, signal);
   }
 
   /** Called once by a service that has rows of files in a write-ahead log. */

@@ -54,6 +54,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   fileInUse: catalogue.fileInUse(),
   uploadConflict: catalogue.uploadConflict('The upload has 5242880 bytes, not 0'),
   uploadExpired: catalogue.uploadExpired(),
+  fileExpired: catalogue.fileExpired(),
   uploadIncomplete: catalogue.uploadIncomplete(['Part 2 has not arrived']),
   finalUpload: catalogue.finalUpload(),
   unsupportedVersion: catalogue.unsupportedVersion('1.0.0'),

@@ -4,7 +4,7 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { queryParameter } from '#server/openapi/api-operation.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { type CloudFile, isThere } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { UploadGrant } from './upload-access.ts';
 
@@ -81,6 +81,10 @@ export class CopyUpload {
     const files = await this.#cloudFiles.findByPrefixes([this.#name], signal);
     const file = files.find(({ name }) => name === this.#name) ?? null;
     if (file !== null && file.ownerId !== this.#ownerId) throw this.isAnother();
+    if (file !== null && !isThere(file))
+      throw uploadConflict(
+        `${shownName(this.#name)} is ${file.trashedAt === undefined ? 'a file that has expired' : 'in the trash: restore it, or delete it with trash=false'}`,
+      );
     return file;
   }
 

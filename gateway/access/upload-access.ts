@@ -10,12 +10,15 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { assertMayUpload, maxBytesFor } from './bound-files.ts';
+import { shortestOf } from './file-lifetime.ts';
 
 export interface UploadAccessDeps {
   readonly authenticate: Authenticate;
   readonly uploadLinks: UploadLinks;
   readonly boundAs: FileSenders['boundAs'];
   readonly maxUploadBytes: number;
+  /** The longest that a new file stays. Seconds; 0: for good. */
+  readonly filesTtl: number;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -23,6 +26,8 @@ export interface UploadAccessDeps {
 export interface UploadGrant {
   readonly userId: string;
   readonly maxBytes: number;
+  /** How long the file stays unless the client says less. Seconds; undefined: for good. */
+  readonly longestLifetime: number | undefined;
   /** Absent: the request has a token. */
   readonly link?: UploadLink;
   /** The grants of the token; absent: all. */
@@ -50,11 +55,12 @@ export class UploadAccess {
     projectSlug: string,
     most: number = this.#deps.maxUploadBytes,
   ): Promise<UploadGrant> {
-    const { authenticate, uploadLinks, boundAs } = this.#deps;
+    const { authenticate, uploadLinks, boundAs, filesTtl } = this.#deps;
     const value = parameter(request, 'link');
     if (value === undefined) {
       const { userId, grants, bound } = await authenticate(request);
-      return { userId, maxBytes: maxBytesFor(bound, most), grants, bound };
+      const longestLifetime = shortestOf(filesTtl, bound?.rules.expiresIn);
+      return { userId, maxBytes: maxBytesFor(bound, most), longestLifetime, grants, bound };
     }
     const link = await uploadLinks.read(value, projectSlug);
     const { ownerId, user } = link;
@@ -63,7 +69,8 @@ export class UploadAccess {
     const maxBytes = Math.min(link.maxBytes, maxBytesFor(bound, most));
     await uploadLinks.use(link);
     this.#used.set(request, link);
-    return { userId: ownerId, maxBytes, link, bound };
+    const longestLifetime = shortestOf(filesTtl, bound?.rules.expiresIn, link.fileExpiresIn);
+    return { userId: ownerId, maxBytes, longestLifetime, link, bound };
   }
 
   /** The account of an upload under way, and who sends more of it. The link that began it may have expired. */

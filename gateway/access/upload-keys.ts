@@ -5,7 +5,7 @@ import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/key-lifetime.t
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readIdempotencyKey } from '#server/http/idempotency-key.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { type CloudFile, isThere } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { type CopyProperties, CopyUpload } from './copy-upload.ts';
 import type { UploadGrant } from './upload-access.ts';
@@ -100,7 +100,9 @@ export class KeyedUpload implements RepeatedUpload {
     const files = await cloudFiles.findByPrefixes(this.#prefixes, signal);
     if (lost.aborted) throw idempotencyKeyInUse();
     const since = now() - keyLifetime;
-    return files.find((file) => file.ownerId === ownerId && file.createdAt.getTime() > since) ?? null;
+    const isGood = (file: CloudFile): boolean => file.ownerId === ownerId && file.createdAt.getTime() > since;
+    // what was deleted, or has expired, can be uploaded again
+    return files.find((file) => isGood(file) && isThere(file, now())) ?? null;
   }
 
   isAnother(): Error {

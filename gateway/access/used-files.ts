@@ -8,11 +8,13 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { findOwnFile } from '../catalogue/own-file.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
+import type { FileTrash } from './file-trash.ts';
 import type { Quota } from './storage-quota.ts';
 
 interface UsedFilesParts {
   readonly uses: FileUses;
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
+  readonly trash: Pick<FileTrash, 'takes' | 'put'>;
   readonly store: Pick<ObjectStore, 'deleteAll'>;
   readonly quota: Pick<Quota, 'freed'>;
   readonly plans: Pick<PlanStore, 'closeFor'>;
@@ -130,16 +132,20 @@ export class UsedFiles {
     return some.length === filesAtOnce;
   }
 
-  /** Deletes objects, then rows, like DELETE. Files without a row are deleted already. */
+  /** Puts files in the trash, or deletes objects, then rows, like DELETE. Files without a row are deleted already. */
   async #deleteSome(some: readonly PlacedFile[], signal: AbortSignal): Promise<readonly PlacedFile[]> {
-    const { cloudFiles, store, quota, plans } = this.#parts;
+    const { cloudFiles, store, quota, plans, trash } = this.#parts;
     const named = some.map(({ place, name }) => ({ ownerId: place.ownerId, projectSlug: place.slug, name }));
     const files = await Promise.all(named.map((one) => findOwnFile(cloudFiles, one, signal)));
-    const keys = files.flatMap((file) => file?.objectKey ?? []);
     await plans.closeFor(named, signal);
+    const there = files.filter((file) => file !== null);
+    const kept = new Set(there.filter((file) => trash.takes(file)));
+    await trash.put([...kept], signal);
+    const erased = there.filter((file) => !kept.has(file));
+    const keys = erased.map(({ objectKey }) => objectKey);
     const left = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
     const isLeft = (file: CloudFile | null): boolean => file !== null && left.has(file.objectKey);
-    const gone = files.filter((file): file is CloudFile => file !== null && !isLeft(file));
+    const gone = erased.filter((file) => !isLeft(file));
     await Promise.all(gone.map(({ name }) => cloudFiles.remove(name, signal)));
     for (const owner of new Set(gone.map(({ ownerId }) => ownerId))) quota.freed(owner);
     return some.filter((_, at) => !isLeft(files[at] as CloudFile | null));

@@ -53,10 +53,13 @@ export interface FileChange {
 }
 
 /** Whether everyone may see a file who may see its project's files. @param now milliseconds since 1970 */
-export function isPublished({ expiresAt, trashedAt, state }: CloudFile, now = Date.now()): boolean {
-  return (
-    state === undefined && trashedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > now)
-  );
+export function isPublished(file: CloudFile, now = Date.now()): boolean {
+  return file.state === undefined && isThere(file, now);
+}
+
+/** Whether it is neither in the trash nor expired, whatever a scanner says. */
+export function isThere({ trashedAt, expiresAt }: CloudFile, now = Date.now()): boolean {
+  return trashedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > now);
 }
 
 /** The stored files of an account. */

@@ -10,7 +10,7 @@ import { type CloudFile, type FileChange, isPublished, type StorageUse } from '.
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
-import { type DigestQuery, FileStatements, type StateQuery } from './file-statements.ts';
+import { type DigestQuery, type DueQuery, FileStatements, type StateQuery } from './file-statements.ts';
 import { NameBatcher } from './name-batcher.ts';
 
 export interface CloudFiles {
@@ -33,6 +33,8 @@ export interface CloudFiles {
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Files in this state of all accounts, in no order. */
   withState(query: StateQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** Files whose time is over, by the clock of the engine as well, in the order of their names. */
+  findDue(query: DueQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** A page of the files of a project, newest first unless the query says otherwise. */
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Number of files that match the query. */
@@ -126,6 +128,7 @@ export function createCloudFiles({
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
     withState: (query, signal) => statements.withState(query, signal),
+    findDue: (query, signal) => statements.due(query, signal),
     list(query, signal) {
       const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
       return listFiles({ db, table: list, files: table, home, filesOf }, query, signal);

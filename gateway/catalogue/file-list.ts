@@ -3,7 +3,7 @@ import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
-import { type CloudFile, type HiddenState, isPublished } from './cloud-file.ts';
+import { type CloudFile, type HiddenState, isPublished, isThere } from './cloud-file.ts';
 
 /** Columns of file_list, in the order of a row's values. */
 export const fileListColumns = [
@@ -165,15 +165,17 @@ function conditionsSql(
 
 /** The files that are shown, or those that are hidden for a reason. */
 export function hiddenSql(hidden: FileQuery['hidden']): string {
-  if (hidden === 'trashed') return 'trashed_at > 0';
+  const there = `(expires_at = 0 OR expires_at > ${Date.now()})`;
+  if (hidden === 'trashed') return `trashed_at > 0 AND ${there}`;
   const state = `trashed_at = 0 AND state = ${textLiteral(hidden ?? '')}`;
-  return hidden === undefined ? `${state} AND (expires_at = 0 OR expires_at > ${Date.now()})` : state;
+  return hidden === undefined ? `${state} AND ${there}` : state;
 }
 
 /** The row itself decides: a process that ends between two statements may leave the list as it was. */
 function isWanted(file: CloudFile, { hidden }: FileQuery): boolean {
-  if (hidden === 'trashed') return file.trashedAt !== undefined;
-  return hidden === undefined ? isPublished(file) : file.state === hidden && file.trashedAt === undefined;
+  if (hidden === undefined) return isPublished(file);
+  if (hidden === 'trashed') return file.trashedAt !== undefined && isThere({ ...file, trashedAt: undefined });
+  return file.state === hidden && file.trashedAt === undefined;
 }
 
 export function timeLiteral(time: Date): string {

@@ -57,6 +57,21 @@ export interface DigestQuery extends Pick<CloudFile, 'ownerId' | 'projectSlug'> 
   readonly condition?: FileCondition | undefined;
 }
 
+/** A query for files that have expired, or have been in the trash for long. */
+export interface DueQuery {
+  /** The own clock. Milliseconds since 1970. */
+  readonly now: number;
+  /** How long their time has been over, at least. Milliseconds. */
+  readonly grace: number;
+  /** How long files stay in the trash. Milliseconds. */
+  readonly trashedFor: number;
+  readonly limit: number;
+  /** The last name of the page before. */
+  readonly after?: string | undefined;
+  /** Only these. */
+  readonly names?: readonly string[] | undefined;
+}
+
 /** Otherwise a DELETE is a mutation, which waits for merges. */
 const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
 
@@ -127,6 +142,19 @@ export class FileStatements {
     return rows.map(fileOf);
   }
 
+  async due(
+    { now, grace, trashedFor, limit, after = '', names }: DueQuery,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const clock = `least(toUnixTimestamp64Milli(now64(3)), ${now}) - ${grace}`;
+    const sql = `WITH ${clock} AS clock SELECT ${selection} FROM ${this.table}
+      WHERE ((expires_at > 0 AND expires_at <= clock) OR (trashed_at > 0 AND trashed_at + ${trashedFor} <= clock))
+      AND name > ${textLiteral(after)} ${names === undefined ? '' : `AND ${isAmong(names)}`}
+      ORDER BY name LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
   async byDigest(
     { ownerId, projectSlug, sha256, condition }: DigestQuery,
     signal: AbortSignal,
@@ -167,13 +195,13 @@ export class FileStatements {
     return new Set(found);
   }
 
-  /** Changes the rows that there are; the row of cloud_files first, which decides. */
+  /** Changes the rows that there are; the one that decides last, so that who repeats a change that was cut off does all of it. */
   async change(names: readonly string[], change: FileChange, signal: AbortSignal): Promise<void> {
     const files = await this.byNames(names, signal);
     if (files.size === 0) return;
     const sets = changeSql(change);
-    await this.#update(this.table, sets, isAmong([...files.keys()]), signal);
     await this.#update(this.list, sets, areListed([...files.values()]), signal);
+    await this.#update(this.table, sets, isAmong([...files.keys()]), signal);
   }
 
   async #update(table: string, sets: string, where: string, signal: AbortSignal): Promise<void> {

@@ -115,6 +115,7 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).madeBetween(...args);
   readonly withState: CloudFiles['withState'] = async (...args) =>
     (await this.#wholeTable()).withState(...args);
+  readonly findDue: CloudFiles['findDue'] = async (...args) => (await this.#wholeTable()).findDue(...args);
   readonly list: CloudFiles['list'] = async (...args) => (await this.#wholeTable()).list(...args);
   readonly count: CloudFiles['count'] = async (...args) => (await this.#wholeTable()).count(...args);
   readonly findByDigest: CloudFiles['findByDigest'] = async (...args) =>

@@ -59,11 +59,15 @@ export class DirectDownloads {
   /**
    * An address of the file's bytes.
    * @param linkEnds when the reader's expiring link ends, in seconds since 1970; null: it has none. The address ends five
-   * minutes later at the latest
+   * minutes later at the latest, and not after the file
    */
   address(file: CloudFile, linkEnds: number | null, signal: AbortSignal): string | Promise<string> {
     const now = this.#now();
-    const longest = (isMedia(file) ? mediaLifetime : lifetime) + reusedFor;
+    const longest = Math.min(
+      (isMedia(file) ? mediaLifetime : lifetime) + reusedFor,
+      // an address has whole seconds, and one at least
+      Math.max(1, Math.floor(((file.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now) / 1000)),
+    );
     const left = linkEnds === null ? longest : linkEnds + lifetime - Math.floor(now / 1000);
     // all else is a property of the file, which never changes
     const id = left < longest ? `${file.objectKey} ${linkEnds}` : file.objectKey;

@@ -7,6 +7,9 @@ export interface JanitorReport {
   uploadsExpired: number;
   /** Files that the virus scanner refused, and whose time in quarantine is over. */
   refusedRemoved: number;
+  /** Files that have expired, and files that were in the trash for TRASH_DAYS: they were deleted. */
+  filesExpired: number;
+  filesEmptied: number;
   objectsSeen: number;
   /** The run reached its limit of objects: the next one continues there. */
   objectsGoOn: boolean;
@@ -30,6 +33,8 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     uploadsAborted: 0,
     uploadsExpired: 0,
     refusedRemoved: 0,
+    filesExpired: 0,
+    filesEmptied: 0,
     objectsSeen: 0,
     objectsGoOn: false,
     rowsMade: 0,

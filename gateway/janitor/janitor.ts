@@ -4,6 +4,8 @@ import type { Log } from '#kernel/log/log.ts';
 import type { DirectStore } from '#objects/direct-store.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import type { FileTrash } from '../access/file-trash.ts';
+import type { Quota } from '../access/storage-quota.ts';
 import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
@@ -16,6 +18,7 @@ import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
 import { runSteps } from './janitor-run.ts';
 import { ObjectReconciler } from './object-reconciler.ts';
+import { removeDueFiles } from './remove-due-files.ts';
 import { RowReconciler } from './row-reconciler.ts';
 
 export interface JanitorOptions {
@@ -26,7 +29,10 @@ export interface JanitorOptions {
   /** Uploads of this process are not stale, whatever the store says. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen' | 'isRefused'>;
-  readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has'>;
+  readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has' | 'closeFor'>;
+  readonly quota: Pick<Quota, 'freed'>;
+  readonly trash: Pick<FileTrash, 'emptying'>;
+  readonly trashDays: number;
   /** Null: parts are objects of their own. */
   readonly direct: Pick<DirectStore, 'abort'> | null;
   readonly log: Log;
@@ -45,12 +51,15 @@ export interface JanitorOptions {
   readonly interval: number;
   /** Most objects that a scheduled run examines; listing takes one S3 request for each thousand. */
   readonly objectsPerRun?: number;
+  /** The clock that decides whether the time of a file is over. */
+  readonly now?: () => number;
   /** Lets only one process run at a time. A dry run needs no lock. */
   readonly lock: ProcessLock;
 }
 
 /**
- * Cleans up after interrupted uploads: unfinished uploads, objects without a row, rows without an object. It examines
+ * Cleans up after interrupted uploads: unfinished uploads, objects without a row, rows without an object. It deletes files
+ * that have expired, and empties the trash. It examines
  * only keys of this deployment, and never removes an object that may be an only copy.
  */
 export class Janitor {
@@ -111,6 +120,7 @@ export class Janitor {
         'expire plans': (run) => expirePlans(options, id, run),
         'empty the quarantine': (run) => emptyQuarantine(options, run),
         'abort uploads': (run) => abortStaleUploads(options, id, run),
+        'delete due files': (run) => removeDueFiles(options, run),
         'match objects': (run) => this.#objects.run(id, run),
         'match rows': (run) => this.#rows.run(run),
       },

@@ -19,6 +19,8 @@ export interface UploadLink {
   readonly type: string;
   /** Number of uploads; 0: any. */
   readonly times: number;
+  /** The longest that a file stays. Seconds; absent: as long as others. */
+  readonly fileExpiresIn?: number | undefined;
 }
 
 type Uploader = Pick<UploadLink, 'ownerId' | 'projectSlug'>;

@@ -9,7 +9,7 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
+import { type DeleteFileDeps, deletionDeadline, isDeletable } from './delete-file.ts';
 import { nameOfUpload, type OperationDefinition } from './operation.ts';
 
 /** The limit of S3's DeleteObjects. */
@@ -41,7 +41,7 @@ const deletions = named(
 export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete files by their names',
   description:
-    'Deletes each file like a single deletion. Files that can’t be deleted are listed; all others are deleted.',
+    'Deletes each file like a single deletion: with TRASH_DAYS, files are in the trash first. Files that can’t be deleted are listed; all others are deleted.',
   access: 'token',
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   body: {
@@ -57,6 +57,11 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
             minItems: 1,
             maxItems: mostNames,
           },
+          trash: {
+            type: 'boolean',
+            default: true,
+            description: 'false: the files are gone at once, also from the trash',
+          },
         },
       },
       { names: ['0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_hello.txt'] },
@@ -71,27 +76,22 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
 };
 
 /** POST /_f_/{project_slug}/_delete_: deletes files by their names, each as `deleteFileOperation` does one. */
-function deleteFilesOperation({
-  authenticate,
-  cloudFiles,
-  store,
-  quota,
-  used,
-  plans,
-}: DeleteFileDeps): Handler {
+function deleteFilesOperation(deps: DeleteFileDeps): Handler {
+  const { authenticate, cloudFiles, quota, used } = deps;
   return async (request) => {
     const project = readProjectSlug(request);
     const { userId, bound } = await authenticate(request);
     const mayDelete = touchable(bound, 'read', 'delete');
-    const names = readNames(await readJson(request, maxBodyBytes));
+    const { names, atOnce } = readOrder(await readJson(request, maxBodyBytes));
     const failed: Failure[] = [];
     const missing = (name: string): void => {
       failed.push({ name, code: 'not_found', message: 'There is no such file' });
     };
-    const find = (name: string) => (isStoredName(name) ? cloudFiles.findByName(name, request.signal) : null);
+    const find = (name: string) => (isStoredName(name) ? cloudFiles.findAny(name, request.signal) : null);
     const found: CloudFile[] = [];
     for (const [index, file] of (await Promise.all(names.map(find))).entries()) {
-      if (file?.projectSlug === project && file.ownerId === userId && mayDelete(file)) found.push(file);
+      const isOwn = file?.projectSlug === project && file.ownerId === userId && mayDelete(file);
+      if (isOwn && isDeletable(file, atOnce)) found.push(file);
       else missing(names[index] as string);
     }
     // the deletion completes even if the client disconnects
@@ -100,18 +100,14 @@ function deleteFilesOperation({
     const held = await used.hold(place, namesOf(found), signal);
     const files = found.filter(({ name }) => !held.inUse.has(name));
     for (const name of held.inUse) failed.push({ name, code: 'file_in_use', message: fileInUse().message });
-    const keys = files.map(({ objectKey }) => objectKey);
-    const left = new Set(
-      await plans
-        .closeFor(files, signal)
-        .then(() => store.deleteAll(keys, signal))
-        .catch(async (error: unknown) => {
-          await held.release(namesOf(files)).catch(() => {});
-          throw error;
-        }),
+    const { kept, left } = await deleteObjects(deps, { files, atOnce }, signal).catch(
+      async (error: unknown) => {
+        await held.release(namesOf(files)).catch(() => {});
+        throw error;
+      },
     );
-    let deleted = 0;
-    const removed: string[] = [];
+    let deleted = kept.size;
+    const removed = [...kept];
     const remove = async ({ name, objectKey }: CloudFile): Promise<void> => {
       if (left.has(objectKey)) {
         failed.push({ name, code: 'unavailable', message: 'The object store did not delete the file' });
@@ -122,7 +118,7 @@ function deleteFilesOperation({
       removed.push(name);
     };
     try {
-      await Promise.all(files.map(remove));
+      await Promise.all(files.filter(({ name }) => !kept.has(name)).map(remove));
     } finally {
       quota.freed(userId);
       held.deleted(removed);
@@ -132,15 +128,30 @@ function deleteFilesOperation({
   };
 }
 
+/** Puts files in the trash, or deletes their objects. @returns names of the first, and keys that were not deleted */
+async function deleteObjects(
+  { store, plans, trash }: Pick<DeleteFileDeps, 'store' | 'plans' | 'trash'>,
+  { files, atOnce }: { readonly files: readonly CloudFile[]; readonly atOnce: boolean },
+  signal: AbortSignal,
+): Promise<{ readonly kept: ReadonlySet<string>; readonly left: ReadonlySet<string> }> {
+  const kept = new Set(atOnce ? [] : files.filter((file) => trash.takes(file)));
+  const keys = files.filter((file) => !kept.has(file)).map(({ objectKey }) => objectKey);
+  await plans.closeFor(files, signal);
+  await trash.put([...kept], signal);
+  const left = keys.length === 0 && kept.size > 0 ? [] : await store.deleteAll(keys, signal);
+  return { kept: new Set(namesOf([...kept])), left: new Set(left) };
+}
+
 function namesOf(files: readonly CloudFile[]): readonly string[] {
   return files.map(({ name }) => name);
 }
 
-function readNames(body: unknown): readonly string[] {
-  const names: unknown = (body as { names?: unknown } | null)?.names;
+function readOrder(body: unknown): { readonly names: readonly string[]; readonly atOnce: boolean } {
+  const { names, trash = true } = (body ?? {}) as { names?: unknown; trash?: unknown };
   const fits = Array.isArray(names) && names.length > 0 && names.length <= mostNames;
   if (!fits || !names.every((name): name is string => typeof name === 'string' && name.length <= 200)) {
     throw invalidBody(`names should be an array of 1 to ${mostNames} file names`);
   }
-  return [...new Set(names)];
+  if (typeof trash !== 'boolean') throw invalidBody('trash should be true or false');
+  return { names: [...new Set(names)], atOnce: !trash };
 }

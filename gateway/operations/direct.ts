@@ -5,6 +5,7 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { AddressedPart, DirectUploads, PlanReference, PlanSender } from '../direct/direct-uploads.ts';
@@ -45,7 +46,7 @@ export function planOperation({ access, direct, checks }: DirectDeps): Handler {
     const properties = { ...propertiesOfQuery(request), ...readProperties((name) => wanted[name]) };
     const { userId: ownerId, link, bound } = grant;
     const file = draftFile(
-      { ...properties, fileName: wanted.name, contentType: wanted.contentType },
+      withLifetime(grant, { ...properties, fileName: wanted.name, contentType: wanted.contentType }),
       {
         id: newId(),
         deploymentId: direct.deploymentId,

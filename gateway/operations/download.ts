@@ -22,6 +22,7 @@ import { curl } from '#server/openapi/curl.ts';
 import { type CloudFile, isPublished } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
@@ -57,8 +58,10 @@ interface Reader {
   readonly backup: boolean;
 }
 
+/** A year. Seconds. */
+const longestCaching = 31_536_000;
 // a file never changes
-const publicCaching = 'public, max-age=31536000, immutable';
+const publicCaching = `public, max-age=${longestCaching}, immutable`;
 const privateCaching = 'private, no-cache';
 const unscannedHeaders = { 'cache-control': 'private, no-store' };
 
@@ -118,6 +121,7 @@ export const download: OperationDefinition<DownloadDeps> = {
     ...accountErrors,
     'link_refused',
     'not_found',
+    'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
     'unavailable',
@@ -140,7 +144,8 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         if (cached === undefined) return fromStore(deps, request, reader);
         const { served, bytes } = cached;
         assertMayRead(deps, served.file, request, reader);
-        return answerFile(request, served, headersFor(reader, served.file), (range) =>
+        assertShown(served.file);
+        return answerFile(request, served, headersFor(reader, served.file, deps.fileLinks), (range) =>
           range === null ? bytes : bytes.subarray(range.start, range.end + 1),
         );
       }),
@@ -153,8 +158,9 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const { name = '' } = request.params;
   const moment = smallFiles.begin();
   const file = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
-  if (file === null || !(isPublished(file) || isUploader(reader, file))) throw fileNotFound();
+  if (file === null) throw fileNotFound();
   assertMayRead(deps, file, request, reader);
+  if (!isUploader(reader, file)) assertShown(file);
   const direct = file.state === undefined && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -164,7 +170,7 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
   const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
-  const response = answerFile(request, served, headersFor(reader, file), (range) => ({
+  const response = answerFile(request, served, headersFor(reader, file, fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -194,11 +200,16 @@ function isUploader({ userId, bound }: Reader, file: CloudFile): boolean {
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup }: Reader,
-  { owner, state }: CloudFile,
+  { owner, expiresAt, state }: CloudFile,
+  fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
   if (state !== undefined) return unscannedHeaders;
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  return backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  if (expiresAt === undefined || fileLinks === 'private') return owned;
+  // no copy outlives the file
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  return { ...owned, 'cache-control': `public, max-age=${Math.min(seconds, longestCaching)}, immutable` };
 }
 
 /** Joins chunks. Throws unless their total is `size`. */

@@ -10,13 +10,14 @@ import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/open
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { assertShown } from '../download/assert-shown.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface LinkDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny'>;
   readonly links: FileLinks;
   /** Address of the download route, even if s3Link is a different address. */
   readonly downloadUrl: (file: CloudFile) => string;
@@ -51,7 +52,7 @@ export const link: OperationDefinition<LinkDeps> = {
       named('Link', exactObject({ link: { type: 'string', format: 'uri' }, expiresAt: dateTime })),
     ),
   },
-  errors: [...accountErrors, ...bodyErrors, 'not_found'],
+  errors: [...accountErrors, ...bodyErrors, 'not_found', 'file_expired'],
   sample: (base) =>
     nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME/link`, body: { expiresIn: 3600 } }),
   handler: linkOperation,
@@ -64,9 +65,10 @@ export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: 
     const mayRead = touchable(bound, 'read');
     const lifetime = readLifetime(await readJson(request, maxBodyBytes));
     const { project, name = '' } = request.params;
-    const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+    const file = isStoredName(name) ? await cloudFiles.findAny(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId || !mayRead(file))
       throw fileNotFound();
+    assertShown(file);
     const expires = new Date(Math.ceil(Date.now() / 1000 + lifetime) * 1000);
     const link = `${downloadUrl(file)}?${await links.sign(file, expires)}`;
     return noStoreJson({ link, expiresAt: expires.toISOString() });

@@ -1,4 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
+import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import { invalidCondition, noSuchProject, notAllowed } from '#kernel/errors/catalogue.ts';
@@ -71,6 +72,7 @@ const parameters = {
     (text) =>
       hiddenStates.some((state) => state === text) ? null : `should be ${hiddenStates.join(' or ')}`,
   ),
+  trash: choiceParameter('Whether to list the trash instead', ['true', 'false'], 'false'),
   count: choiceParameter('Whether to count all matching files', ['true', 'false'], 'false'),
 };
 
@@ -110,12 +112,16 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
 function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: ListFilesDeps): Handler {
   return async (request) => {
     const { userId: ownerId, bound } = await authenticate(request);
-    const condition = requiredFor(bound, 'list');
+    const listed = requiredFor(bound, 'list');
     const { signal } = request;
     const projectSlug = readProjectSlug(request);
     const { counts, sha256, ...filter } = readQuery(request.query);
-    if (filter.hidden !== undefined && bound !== undefined)
+    const isTrash = filter.hidden === 'trashed';
+    if (filter.hidden !== undefined && !isTrash && bound !== undefined)
       throw notAllowed('Rules of files show nobody what the virus scanner holds back');
+    const condition = isTrash ? both(listed, requiredFor(bound, 'delete')) : listed;
+    if (sha256 !== undefined && filter.hidden !== undefined)
+      throw invalidCondition(['sha256 does not find files in the trash, or files that are not published']);
     if (sha256 !== undefined) {
       const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256, condition }, signal);
       if (file === null) throw fileNotFound();
@@ -140,6 +146,12 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
   };
 }
 
+/** Only who may delete a file sees it in the trash. */
+function both(...conditions: readonly (FileCondition | undefined)[]): FileCondition | undefined {
+  const branches = conditions.filter((condition) => condition !== undefined);
+  return branches.length === 0 ? undefined : { group: 'all', branches };
+}
+
 type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug' | 'condition'> & {
   readonly counts: boolean;
   readonly sha256: string | undefined;
@@ -152,6 +164,7 @@ function readQuery(pairs: QueryPairs): ListFilesQuery {
     sort,
     order,
     count,
+    trash,
     hidden: state,
     ...read
   } = readListQuery(parameters, pairs);
@@ -159,8 +172,10 @@ function readQuery(pairs: QueryPairs): ListFilesQuery {
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
   if (cursor !== undefined && after === undefined) throw invalidCondition([`after ${badCursor}`]);
   const ascending = order === 'asc';
-  const hidden = hiddenStates.find((one) => one === state);
-  return { ...read, hidden, type: type?.toLowerCase(), byName, ascending, after, counts: count === 'true' };
+  if (trash === 'true' && state !== undefined)
+    throw invalidCondition(['trash and hidden exclude each other']);
+  const hidden = trash === 'true' ? ('trashed' as const) : hiddenStates.find((one) => one === state);
+  return { ...read, type: type?.toLowerCase(), byName, ascending, after, hidden, counts: count === 'true' };
 }
 
 /** The cursor contains the name only if the order needs it. */

@@ -7,6 +7,7 @@ import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
+import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
 import { assertFits } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
@@ -68,7 +69,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
         {
-          ...properties,
+          ...(copy === null ? withLifetime(grant, properties) : copyLifetime(copy, properties)),
           ...{ fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
         },
         {

@@ -4,6 +4,7 @@ import { invalidHeader, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
@@ -74,7 +75,7 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
     const { deploymentId } = resumable;
     const owner = bound?.user ?? undefined;
-    const file = draftFile(sent, { id, deploymentId, ownerId, owner, projectSlug });
+    const file = draftFile(withLifetime(grant, sent), { id, deploymentId, ownerId, owner, projectSlug });
     if (isFinal) {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
       return answer(201, await settled(deps, joined), deps, { location: addressOf(file) });

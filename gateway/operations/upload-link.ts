@@ -9,6 +9,7 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
+import { longestExpiry } from '../files/sent-properties.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -34,6 +35,12 @@ const termsSchema: Readonly<Record<string, Schema>> = {
     description: 'A media type, or the beginning of one up to its slash, such as `image/`',
   },
   times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'Number of uploads' },
+  fileExpiresIn: {
+    type: 'integer',
+    minimum: 1,
+    maximum: longestExpiry,
+    description: 'Seconds that a file stays, unless its uploader says less',
+  },
 };
 const addressesSchema: Readonly<Record<string, Schema>> = {
   form: { type: 'string', format: 'uri', description: 'For a form' },
@@ -50,12 +57,15 @@ export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   needs: { grant: 'files:write', touches: 'beside spaces' },
   body: {
     description: 'What the link allows',
-    content: jsonContent(exactObject(termsSchema, { optional: ['maxBytes', 'type', 'times'] }), {
-      expiresIn: 600,
-      maxBytes: 5_000_000,
-      type: 'image/',
-      times: 1,
-    }),
+    content: jsonContent(
+      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'times', 'fileExpiresIn'] }),
+      {
+        expiresIn: 600,
+        maxBytes: 5_000_000,
+        type: 'image/',
+        times: 1,
+      },
+    ),
   },
   answers: {
     200: jsonAnswer(
@@ -91,11 +101,20 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   };
 }
 
-type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'times'> & { readonly expiresIn: number };
+type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'times' | 'fileExpiresIn'> & {
+  readonly expiresIn: number;
+};
 
 function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
   const sent = (typeof body === 'object' ? body : null) ?? {};
-  const { expiresIn, maxBytes = maxUploadBytes, type = '', times = 0, ...others } = sent as LinkTerms;
+  const {
+    expiresIn,
+    maxBytes = maxUploadBytes,
+    type = '',
+    times = 0,
+    fileExpiresIn,
+    ...others
+  } = sent as LinkTerms;
   const problems: string[] = [];
   const number = (name: string, value: unknown, least: number, most: number): void => {
     if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
@@ -104,13 +123,16 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
   number('expiresIn', expiresIn, 1, longestLifetime);
   number('maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
   if ('times' in sent) number('times', times, 1, mostTimes);
+  if ('fileExpiresIn' in sent) number('fileExpiresIn', fileExpiresIn, 1, longestExpiry);
   if ('type' in sent) {
     const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a string';
     if (problem !== null) problems.push(`type ${problem}`);
   }
   // a misspelled limit would not limit anything
+  const known = Object.keys(termsSchema).join(', ');
   for (const name of Object.keys(others).slice(0, 3))
-    problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of expiresIn, maxBytes, type and times`);
+    problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of ${known}`);
   if (problems.length > 0) throw invalidBody(problems);
-  return { expiresIn, maxBytes, type: type.toLowerCase(), times };
+  const limits = { expiresIn, maxBytes, type: type.toLowerCase(), times };
+  return fileExpiresIn === undefined ? limits : { ...limits, fileExpiresIn };
 }

@@ -19,6 +19,7 @@ import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types
 import { replayedHeader } from '#server/http/idempotency-key.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertMayStore } from '../access/bound-files.ts';
+import { withLifetime } from '../access/file-lifetime.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
@@ -176,10 +177,13 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   const ofQuery = propertiesOfQuery(request);
   const describe = ({ fields, ...part }: FilePart): FileDraft => {
     const ofForm = readProperties((name) => fields.get(name));
-    return draftFile(
-      { ...ofQuery, ...ofForm, ...part },
-      { id, deploymentId, ownerId: userId, owner, projectSlug },
-    );
+    return draftFile(withLifetime(grant, { ...ofQuery, ...ofForm, ...part }), {
+      id,
+      deploymentId,
+      ownerId: userId,
+      owner,
+      projectSlug,
+    });
   };
   const received = await receiveFile({
     boundary,

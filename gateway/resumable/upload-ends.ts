@@ -85,6 +85,7 @@ export class UploadEnds {
     const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
+    // it may be in the trash by now, if only the state was left
     let file = await this.#deps.cloudFiles.findAny(name, signal);
     if (file === null) {
       const refusal = await this.#refusalOf(state, signal);

@@ -121,10 +121,9 @@ async function queryFile(
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
   const body = await readJson(request, config.maxRecordBytes);
-  if (bound !== undefined) {
-    const [file] = await projects.files.named({ ownerId, slug: projectSlug }, [name], request.signal);
-    if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
-  }
+  // the object of a file in the trash is still there
+  const [file] = await projects.files.named({ ownerId, slug: projectSlug }, [name], request.signal);
+  if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
   const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);

@@ -21,8 +21,10 @@ import { type FieldType, inferredType } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import { type Allowed, comparisonsIn, longestRules, readAllowed, textsOf, usersByDefault } from './rules.ts';
 
-const keys: readonly string[] = [...fileOperations, 'users', 'maxBytes', 'types'];
+const keys: readonly string[] = [...fileOperations, 'users', 'maxBytes', 'expiresIn', 'types'];
 const mostTypes = 100;
+/** Ten years. Seconds. */
+const longestExpiry = 10 * 365 * 24 * 3600;
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/(?:[a-z0-9][a-z0-9!#$&^_.+-]*)?$/;
 /** Stands for `$now` while conditions are parsed. */
 const anyTime = '1970-01-01T00:00:00.000Z';
@@ -82,11 +84,13 @@ export function readFileRules(input: unknown, problems: string[]): ReadFileRules
   for (const variable of variables)
     if (variable !== '$user.id' && variable !== '$now')
       problems.push(`${shownName(variable)} is not a variable of files: use $user.id or $now`);
-  const { users = usersByDefault, maxBytes = null, types = null } = given;
+  const { users = usersByDefault, maxBytes = null, expiresIn = null, types = null } = given;
   if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
     problems.push('users should be the slug of the record space that holds the users');
   if (maxBytes !== null && !(Number.isSafeInteger(maxBytes) && (maxBytes as number) >= 0))
     problems.push('maxBytes should be a whole number from 0');
+  if (expiresIn !== null && !isLifetime(expiresIn))
+    problems.push(`expiresIn should be a whole number of seconds from 1 to ${longestExpiry}`);
   if (types !== null && !areTypes(types))
     problems.push(
       `types should be an array of 1 to ${mostTypes} media types such as image/png, or image/ for all`,
@@ -100,9 +104,14 @@ export function readFileRules(input: unknown, problems: string[]): ReadFileRules
       users: String(users),
       allow: Object.fromEntries(compiled) as FileRules['allow'],
       maxBytes: maxBytes as number | null,
+      ...(expiresIn !== null && { expiresIn: expiresIn as number }),
       types: types as readonly string[] | null,
     },
   };
+}
+
+function isLifetime(seconds: unknown): boolean {
+  return Number.isInteger(seconds) && (seconds as number) >= 1 && (seconds as number) <= longestExpiry;
 }
 
 function areTypes(types: unknown): boolean {

@@ -11,6 +11,7 @@ import { OpenUses } from '#query/file-fields/open-uses.ts';
 import { noPlans } from '../services/direct-uploads.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { newFile } from '../services/new-file.ts';
+import { noTrash } from '../services/no-trash.ts';
 import { openQueryHarness, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -33,6 +34,7 @@ const gateway = new UsedFiles({
   },
   quota: noQuota,
   plans: noPlans,
+  trash: noTrash,
   log: silentLog(),
 });
 t.teardown(() => gateway.close());

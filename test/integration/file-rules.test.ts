@@ -198,8 +198,13 @@ t.test('a project that a file kept from being dropped lost its rules', async (t)
   await projects.setFileRules(project, rules, never);
   // another process stores a file after the first look
   let looks = 0;
-  const newest = async () => (looks++ === 0 ? [] : [newFile()]);
-  projects.askForFiles({ newest, named: async () => [], stored: async () => new Set() });
+  const hasAny = async () => looks++ > 0;
+  projects.askForFiles({
+    hasAny,
+    newest: async () => [],
+    named: async () => [],
+    stored: async () => new Set(),
+  });
   const catalogue = { idsOfProject: async () => [] };
   const spaces = { untilHeard: async () => {} };
   const deps = { projects, catalogue, spaces } as unknown as DropParts;

@@ -38,6 +38,7 @@ const accessOf = (authenticate: UploadAccessDeps['authenticate']) =>
       uses: new OwnLinkUses(),
     }),
     boundAs: nobodyIsBound,
+    filesTtl: 0,
     maxUploadBytes: 1_000_000,
     log: silentLog(),
   });

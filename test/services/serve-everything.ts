@@ -13,6 +13,7 @@ import { unannounced } from '#coordination/redis/invalidation.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
 import { webhookRoutes } from '#events/webhook-routes.ts';
+import { FileTrash } from '#gateway/access/file-trash.ts';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
 import { UsedFiles } from '#gateway/access/used-files.ts';
@@ -109,9 +110,11 @@ export async function serveEverything(options: {
     newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
     named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
+    hasAny: async ({ slug }) => inProject(slug).length > 0,
   });
   const uses = new FileUses({ db, database });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, log });
+  const trash = new FileTrash({ cloudFiles, store, uses, days: 7 });
+  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
@@ -166,6 +169,7 @@ export async function serveEverything(options: {
       log,
       keys: uploadKeys,
       used,
+      trash,
       ...planned,
       ...counted,
     }),

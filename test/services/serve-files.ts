@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
+import { FileTrash } from '#gateway/access/file-trash.ts';
 import { noQuota, StorageQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
@@ -30,6 +32,9 @@ export async function serveFiles(
     digests?: FileDigests;
     maxUploadBytes?: number;
     corsOrigins?: readonly string[];
+    /** Absent: deletions are final. */
+    trashDays?: number;
+    filesTtl?: number;
   } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
@@ -49,6 +54,9 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => cloudFiles.close());
+  const uses = new FileUses({ db, database });
+  const { trashDays = 0, filesTtl = 0 } = options;
+  const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
   const { digests = noDigests, maxUploadBytes = 1_000_000, corsOrigins = ['*'] } = options;
   const { baseUrl } = await serveRoutes(
     t,
@@ -67,6 +75,8 @@ export async function serveFiles(
       log,
       keys: new UploadKeys({ cloudFiles, locks: ownLocks(), ...(options.now && { now: options.now }) }),
       smallFiles,
+      trash,
+      filesTtl,
     }),
     { log, corsOrigins },
   );
@@ -77,5 +87,5 @@ export async function serveFiles(
     body.set('file', new Blob([content], { type }), name);
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
-  return { baseUrl, db, database, store, table, cloudFiles, log, ask, upload };
+  return { baseUrl, db, database, store, table, cloudFiles, uses, trash, quota, log, ask, upload };
 }

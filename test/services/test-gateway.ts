@@ -16,6 +16,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn } from './direct-uploads.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
+import { noTrash } from './no-trash.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
@@ -64,6 +65,7 @@ export function testGateway(
     }),
     ...directUploadsOn({ store, cloudFiles, filesUrl, projects, digests, quota, log }),
     maxDirectBytes: 2 ** 40,
+    filesTtl: 0,
     smallestPart: 5 * 1024 * 1024,
     bucketOrigin: null,
     keys: new UploadKeys({ cloudFiles, locks: ownLocks() }),
@@ -77,6 +79,7 @@ export function testGateway(
     closed: noneClosed,
     fileLinks: 'public',
     boundAs: nobodyIsBound,
+    trash: noTrash,
     used: { hold: async () => ({ inUse: new Set(), release: async () => {}, deleted() {} }) },
     ...given,
   });
@@ -108,6 +111,15 @@ export function filesInMemory() {
       which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
     madeBetween: async (after, before) => which(({ createdAt }) => createdAt >= after && createdAt < before),
+    findDue: async ({ now, grace, trashedFor, limit, after = '', names }) =>
+      which(({ name, expiresAt, trashedAt }) => {
+        const [clock, expires, trashed] = [now - grace, expiresAt?.getTime(), trashedAt?.getTime()];
+        const isDue = (time: number | undefined): boolean => time !== undefined && time <= clock;
+        const isOver = isDue(expires) || isDue(trashed && trashed + trashedFor);
+        return isOver && name > after && (names === undefined || names.includes(name));
+      })
+        .sort((a, b) => (a.name < b.name ? -1 : 1))
+        .slice(0, limit),
     list: async ({ projectSlug }) => which((file) => file.projectSlug === projectSlug),
     count: async () => rows.size,
     findByDigest: async ({ sha256 }) => which((file) => file.sha256 === sha256)[0] ?? null,

@@ -1,8 +1,10 @@
 import { ownLocks } from '#coordination/redis/process-lock.ts';
+import { noQuota } from '#gateway/access/storage-quota.ts';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { Janitor, type JanitorOptions } from '#gateway/janitor/janitor.ts';
 import { noPlans } from './direct-uploads.ts';
 import { testDeployment } from './new-file.ts';
+import { noTrash } from './no-trash.ts';
 import { noResumableUploads } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -17,6 +19,9 @@ export function testJanitor(
     plans: noPlans,
     direct: options.store.direct ?? null,
     digests: noDigests,
+    quota: noQuota,
+    trash: noTrash,
+    trashDays: 0,
     log: silentLog(),
     lock: ownLocks()('janitor'),
     staleAfter: 0,

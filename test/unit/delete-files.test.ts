@@ -5,6 +5,7 @@ import { deleteFiles } from '#gateway/operations/delete-files.ts';
 import { noPlans } from '../services/direct-uploads.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { newFile } from '../services/new-file.ts';
+import { noTrash } from '../services/no-trash.ts';
 
 t.test('files that are not deleted can be named by records again', async (t) => {
   const file = newFile({ ownerId: 'owner', projectSlug: 'demo' });
@@ -12,10 +13,11 @@ t.test('files that are not deleted can be named by records again', async (t) => 
   const release = async (names: readonly string[]): Promise<void> => void released.push(...names);
   const handler = deleteFiles.handler({
     authenticate: () => ({ userId: 'owner', tokenId: 't' }),
-    cloudFiles: { findByName: async () => file, remove: async () => true },
+    cloudFiles: { findAny: async () => file, remove: async () => true },
     store: { delete: async () => {}, deleteAll: () => Promise.reject(new Error('the store is down')) },
     quota: noQuota,
     plans: noPlans,
+    trash: noTrash,
     used: { hold: async () => ({ inUse: new Set(), release, deleted() {} }) },
   });
   const body = Buffer.from(JSON.stringify({ names: [file.name] }));

@@ -12,7 +12,7 @@ const links = createFileLinks(createConfiguredKeys('a secret of a test, long eno
 const ask = async (body: string, { userId = 'owner', project = 'demo' } = {}) =>
   linkOperation({
     authenticate: async () => ({ userId, tokenId: 't' }),
-    cloudFiles: { findByName: async (wanted) => (wanted === name ? file : null) },
+    cloudFiles: { findAny: async (wanted) => (wanted === name ? file : null) },
     links,
     downloadUrl: ({ name }) => `https://files.test/_f_/demo/${name}`,
   })(fakeRequest({ method: 'POST', params: { project, name }, chunks: [Buffer.from(body)] }));

@@ -14,6 +14,8 @@ export interface FileRules {
   readonly allow: Readonly<Record<FileOperation, FileCondition | null>>;
   /** Of an upload; null: MAX_UPLOAD_BYTES. */
   readonly maxBytes: number | null;
+  /** How long an upload stays at most. Seconds; null, or absent in older rules: as long as others. */
+  readonly expiresIn?: number | null;
   /** Media types, or their beginnings up to the slash; null: any. */
   readonly types: readonly string[] | null;
 }

@@ -38,9 +38,9 @@ interface MarkedFile {
 }
 
 /**
- * The tables `file_uses` and `file_drops` (docs/decisions/074-a-file-field.md). Rows of the second are of four kinds: `drop`
- * of a record or a space whose uses may have ended; `mark` of a file that somebody is deciding about; `gone` for a file
- * that is to be deleted; `past` for a file that was deleted a moment ago.
+ * The tables `file_uses` and `file_drops` (docs/decisions/074-a-file-field.md). Rows of the second are of five kinds: `drop`
+ * of a record or a space whose uses may have ended; `mark` of a file that somebody is deciding about, and `empty` of one that
+ * leaves the trash for good; `gone` for a file that is to be deleted; `past` for a file that was deleted a moment ago.
  */
 export class FileUses {
   readonly #db: Database;
@@ -197,13 +197,21 @@ export class FileUses {
     }
   }
 
-  /** From now on, no write names the files. @param token of whoever decides about them */
-  mark(files: readonly PlacedFile[], token: string, signal: AbortSignal): Promise<void> {
-    return this.#insert('mark', files, token, signal);
+  /**
+   * From now on, no write names the files; with `empty`, no restore takes them out of the trash.
+   * @param token of whoever decides about them
+   */
+  mark(
+    files: readonly PlacedFile[],
+    token: string,
+    signal: AbortSignal,
+    kind: 'mark' | 'empty' = 'mark',
+  ): Promise<void> {
+    return this.#insert(kind, files, token, signal);
   }
 
   async #insert(
-    kind: 'mark' | 'past',
+    kind: 'mark' | 'empty' | 'past',
     files: readonly PlacedFile[],
     token: string,
     signal: AbortSignal,
@@ -215,9 +223,22 @@ export class FileUses {
     await this.#db.insert({ table, columns: dropColumns, lines: Buffer.concat(lines), home, signal });
   }
 
-  async unmark(names: readonly string[], token: string, signal: AbortSignal): Promise<void> {
-    const where = `kind = 'mark' AND ${isAmong('name', names)} AND token = ${textLiteral(token)}`;
+  async unmark(
+    names: readonly string[],
+    token: string,
+    signal: AbortSignal,
+    kind: 'mark' | 'empty' = 'mark',
+  ): Promise<void> {
+    const where = `kind = '${kind}' AND ${isAmong('name', names)} AND token = ${textLiteral(token)}`;
     await this.#delete(this.#drops, where, signal);
+  }
+
+  /** The names among them that are being taken out of the trash for good. */
+  async emptied(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const sql = `SELECT DISTINCT name FROM ${this.#drops}
+      WHERE kind = 'empty' AND ${isAmong('name', names)} AND NOT ${olderThan(markedFor)}`;
+    const rows = await this.#db.rows<{ name: string }>({ sql, signal, home });
+    return new Set(rows.map(({ name }) => name));
   }
 
   /** The names among them that no record may get as they are, each with the reason that counts. */
@@ -265,7 +286,7 @@ export class FileUses {
 
   /** Removes marks that no longer hold. */
   async removeOldMarks(signal: AbortSignal): Promise<void> {
-    const where = `kind IN ('mark', 'past') AND ${olderThan(2 * markedFor)}`;
+    const where = `kind IN ('mark', 'empty', 'past') AND ${olderThan(2 * markedFor)}`;
     const sql = `SELECT 1 FROM ${this.#drops} WHERE ${where} LIMIT 1`;
     if ((await this.#db.rows({ sql, signal, home })).length > 0)
       await this.#delete(this.#drops, where, signal);

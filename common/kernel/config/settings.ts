@@ -93,6 +93,8 @@ export const files = {
     maxDirectBytes: integer('MAX_DIRECT_BYTES', 5 * 1024 * gibibyte, [1, 5 * 1024 * gibibyte]),
     downloads: oneOf('DOWNLOADS', 'proxy', ['proxy', 'redirect']),
     fileLinks: oneOf('FILE_LINKS', 'public', ['public', 'private']),
+    filesTtl: integer('FILES_TTL', 0, [0, 10 * 365 * 24 * 3600]),
+    trashDays: integer('TRASH_DAYS', 0, [0, 3650]),
     digest: oneOf('DIGEST', 'none', ['none', 'sha-256']),
     publicFilesUrl: baseUrl('PUBLIC_FILES_URL'),
     uploadMemoryBytes: integer('UPLOAD_MEMORY_BYTES', 256 * mebibyte, [mebibyte, 1024 * gibibyte]),

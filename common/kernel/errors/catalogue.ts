@@ -167,6 +167,7 @@ export const finalUpload = () =>
   );
 export const uploadExpired = () =>
   new ApiError('upload_expired', 'The upload was idle for too long and has expired: start it again');
+export const fileExpired = () => new ApiError('file_expired', 'The file has expired');
 /** @param version the supported version */
 export const unsupportedVersion = (version: string) =>
   new ApiError('unsupported_version', `The header Tus-Resumable should be ${version}`, {

@@ -57,6 +57,7 @@ export const errorCodes = {
   upload_conflict: { status: 409, title: 'The upload is not where the request takes it to be' },
   idempotency_key_in_use: { status: 409, title: 'A request with this key goes on' },
   upload_expired: { status: 410, title: 'The upload has expired' },
+  file_expired: { status: 410, title: 'The file has expired' },
   precondition_failed: { status: 412, title: 'The file is another one than the request wants' },
   unsupported_version: { status: 412, title: 'The version of the upload protocol is not supported' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
