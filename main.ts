@@ -4,11 +4,12 @@ import { requirePlatform } from '#process/lifecycle/require-platform.ts';
 requirePlatform();
 const { runProcess } = await import('#process/lifecycle/run-process.ts');
 await runProcess(async () => {
-  const [{ gatewayService }, { openEvents }, { queryService }, { consoleService }] = await Promise.all([
+  const [{ gatewayService }, { sharedEvents }, { queryService }, { consoleService }] = await Promise.all([
     import('#gateway/gateway-service.ts'),
     import('#events/open-events.ts'),
     import('#query/query-service.ts'),
     import('#console/console-service.ts'),
   ]);
-  return [gatewayService, queryService(openEvents), consoleService];
+  const openEvents = sharedEvents();
+  return [gatewayService(openEvents), queryService(openEvents), consoleService];
 });

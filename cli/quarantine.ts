@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { openEvents } from '#events/open-events.ts';
 import { gatewayService } from '#gateway/gateway-service.ts';
 import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
 import { commandLine } from '#process/lifecycle/command-line.ts';
@@ -23,9 +24,10 @@ looked for in DATA_DIR (./data), or at CLICKHOUSE_URL.
   },
   async offline(services, order) {
     const uploads = createRunningUploads();
-    const gateway = await gatewayService(
+    const open = gatewayService((process) => openEvents(process, { mails: false, starts: false }));
+    const gateway = await open(
       { ...services, uploads, metrics: createMetrics({ worker: 1 }) },
-      () => '',
+      () => services.config.publicUrl ?? '',
     );
     try {
       return (await gateway.commands?.quarantine?.(order)) ?? '';

@@ -39,6 +39,8 @@ export interface DeliverySenderDeps extends DeliveryCallsDeps {
   /** Bytes of contents that an account may have pending. */
   readonly contentShare: number;
   readonly log: Pick<Log, 'warn'>;
+  /** Whether this process makes mails. By default true. */
+  readonly mails?: boolean | undefined;
   /** Whether an account is deleted, so that nothing of it is sent or stored any more. */
   readonly isClosed?: ((ownerId: string) => boolean) | undefined;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
@@ -288,7 +290,7 @@ export class DeliverySender {
   }
 
   async #sweepNow(): Promise<void> {
-    const { table, deadAddresses, singleWriter, log } = this.#deps;
+    const { table, deadAddresses, singleWriter, log, mails } = this.#deps;
     const { process } = this;
     const since = singleWriter ? null : new Date(Date.now() - this.#silence);
     try {
@@ -298,7 +300,7 @@ export class DeliverySender {
       const silent = since === null ? [] : await table.silent(since);
       const known = this.#silent;
       const adopts = known === null || silent.some((other) => !known.has(other));
-      if (adopts) await table.adopt(process, since);
+      if (adopts) await table.adopt(process, since, mails);
       const adopted = adopts ? await table.pendingTotals(process) : [];
       for (const { ownerId, count, bytes } of adopted) this.backlog.restore(ownerId, { count, bytes });
       this.#silent = new Set(silent);

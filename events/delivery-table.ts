@@ -151,12 +151,16 @@ export class DeliveryTable {
     return (await this.#select(where, { signal, account }))[0] ?? null;
   }
 
-  /** Gives orphaned deliveries to a process. @param since processes seen later are alive; null: there are no others */
-  async adopt(process: string, since: Date | null): Promise<void> {
+  /**
+   * Gives orphaned deliveries to a process. @param since processes seen later are alive; null: there are no others
+   * @param mails whether it can make mails
+   */
+  async adopt(process: string, since: Date | null, mails = true): Promise<void> {
     const key = keyColumns.join(', ');
+    const calls = mails ? '' : " AND NOT startsWith(event, 'mail.')";
     const sql = `INSERT INTO ${this.#table} (${key}, ${progressColumns.join(', ')})
       SELECT ${key}, ${textLiteral(process)}, state, attempts, status, problem, now64(3, 'UTC'), next_at, expires_at
-      FROM ${this.#table} FINAL WHERE state = 'pending' AND ${this.isOrphan(process, since)}`;
+      FROM ${this.#table} FINAL WHERE state = 'pending' AND ${this.isOrphan(process, since)}${calls}`;
     await this.#db.command({ sql });
   }
 

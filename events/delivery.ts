@@ -1,3 +1,4 @@
+import type { FileEventType } from '#kernel/record-events/file-event.ts';
 import type { MailPurpose } from '#kernel/record-events/mail.ts';
 import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 
@@ -18,13 +19,14 @@ export interface Progress {
 }
 
 /**
- * One call of a webhook: up to 100 records of one write, for one address. Or a mail: its address takes the place of the
- * records, so that mails to one address keep their order.
+ * One call of a webhook: up to 100 records of one write, for one address. Or a file, whose name takes the place of the
+ * records, and its project that of the space. Or a mail, with its address in their place. So calls about a file, and mails
+ * to an address, keep their order.
  */
 export interface Delivery extends Progress, Omit<RecordEvent, 'type' | 'records'> {
   readonly id: string;
   readonly createdAt: Date;
-  readonly event: RecordEvent['type'] | `mail.${MailPurpose}`;
+  readonly event: RecordEvent['type'] | FileEventType | `mail.${MailPurpose}`;
   readonly recordIds: readonly string[];
   /** Bytes of its content: the body of its calls, with the records as they were written. */
   readonly bytes: number;

@@ -2,6 +2,7 @@ import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
+import { fileEventTypes } from '#kernel/record-events/file-event.ts';
 import { mailPurposes } from '#kernel/record-events/mail.ts';
 import type { HttpResponse, QueryPairs, Route } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
@@ -29,12 +30,19 @@ const delivery = named(
     id: { ...string, description: 'Also the `webhook-id` of the call' },
     event: {
       type: 'string',
-      enum: ['record.inserted', 'record.updated', ...mailPurposes.map((purpose) => `mail.${purpose}`)],
+      enum: [
+        ...['record.inserted', 'record.updated'],
+        ...fileEventTypes,
+        ...mailPurposes.map((purpose) => `mail.${purpose}`),
+      ],
     },
     project: string,
-    space: string,
+    space: { ...string, description: 'Empty for a file' },
     url: { ...string, description: '`mailto:` for a mail by SMTP' },
-    recordIds: { ...arrayOf(string), description: 'Of a mail: the address that it was asked for' },
+    recordIds: {
+      ...arrayOf(string),
+      description: 'Of a file: its name. Of a mail: the address that it was asked for',
+    },
     state: { type: 'string', enum: ['pending', 'delivered', 'failed', 'split'] },
     attempts: count,
     lastStatus: nullable({ type: 'integer', description: 'Status of the last answer; null: there was none' }),

@@ -8,6 +8,7 @@ import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { createSendBySmtp, type SmtpOptions } from '#kernel/mail/send-by-smtp.ts';
+import type { FileEvent, FileEvents } from '#kernel/record-events/file-event.ts';
 import type { AdmitMail, Mails, MakeMail, PromisedMail } from '#kernel/record-events/mail.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
@@ -29,6 +30,8 @@ const busyFor = 2;
 const againFor = 2 * deliveryLifetime;
 const { signal: never } = new AbortController();
 
+type DeliveryPlace = Omit<Delivery, 'id' | 'createdAt' | 'bytes' | keyof Progress>;
+
 export interface WebhooksDeps {
   readonly db: Database;
   readonly database: string;
@@ -42,6 +45,7 @@ export interface WebhooksDeps {
   readonly pace?: Pace | undefined;
   /** Absent: mails need a webhook. */
   readonly smtp?: SmtpOptions | undefined;
+  readonly mails?: DeliverySenderDeps['mails'];
   readonly isClosed?: DeliverySenderDeps['isClosed'];
   /** Settings of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
@@ -49,8 +53,8 @@ export interface WebhooksDeps {
   readonly limits?: DeliverySenderDeps['limits'];
 }
 
-/** Turns events of records, and promised mails, into durable deliveries, and sends them. */
-export class Webhooks implements RecordEvents, Mails {
+/** Turns events of records and files, and promised mails, into durable deliveries, and sends them. */
+export class Webhooks implements RecordEvents, FileEvents, Mails {
   readonly hasSmtp: boolean;
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;
@@ -99,6 +103,11 @@ export class Webhooks implements RecordEvents, Mails {
       size += next[0].bytes;
     }
     if (made.length > 0) await this.#store(made);
+  }
+
+  /** Stores a call about a file. Those of one file must be published one after another, or they lose their order. */
+  async publishFile(event: FileEvent): Promise<void> {
+    await this.#store([this.#fileDelivery(event)]);
   }
 
   makeMails(make: MakeMail, admit: AdmitMail): void {
@@ -203,6 +212,20 @@ export class Webhooks implements RecordEvents, Mails {
     const place = { ownerId, spaceId, event: type, project, space, url, recordIds };
     const head = JSON.stringify(headOf({ id, createdAt: now, ...place })).slice(0, -1);
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
+    return this.#counted(id, now, place, content);
+  }
+
+  #fileDelivery({ type: event, ownerId, projectId, project, url, name, about }: FileEvent): NewDelivery {
+    const id = this.#newId();
+    const now = new Date();
+    const place = { ownerId, spaceId: projectId, event, project, space: '', url, recordIds: [name] };
+    const content = JSON.stringify({ deliveryId: id, event, project, time: now.toISOString(), ...about });
+    return this.#counted(id, now, place, content);
+  }
+
+  /** Counts a delivery in the backlog of its account, if there is room for it and its address is on. */
+  #counted(id: string, now: Date, place: DeliveryPlace, content: string): NewDelivery {
+    const { ownerId, url } = place;
     const bytes = Buffer.byteLength(content);
     // an address that stays dead must not fill the store; deliveries beyond the limit are only listed
     const { backlog } = this.#sender;
@@ -215,12 +238,7 @@ export class Webhooks implements RecordEvents, Mails {
     return [made, isKept ? content : ''];
   }
 
-  #newDelivery(
-    id: string,
-    createdAt: Date,
-    place: Omit<Delivery, 'id' | 'createdAt' | 'bytes' | keyof Progress>,
-    content: string,
-  ): Delivery {
+  #newDelivery(id: string, createdAt: Date, place: DeliveryPlace, content: string): Delivery {
     return { ...place, id, createdAt, bytes: Buffer.byteLength(content), ...this.#newProgress(createdAt) };
   }
 

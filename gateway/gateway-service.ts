@@ -5,7 +5,8 @@ import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
-import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
+import type { FileEvents } from '#kernel/record-events/file-event.ts';
+import type { ProcessServices, Service, ServiceFactory } from '#process/lifecycle/service.ts';
 import { FileTrash } from './access/file-trash.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import { UsedFiles } from './access/used-files.ts';
@@ -14,10 +15,14 @@ import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { DirectDownloads } from './download/direct-downloads.ts';
 import { smallFileBytes } from './download/small-files.ts';
 import { gatewayExamples } from './examples.ts';
+import { AnnouncedFiles } from './files/announced-files.ts';
 import { fileAddresses } from './files/file-addresses.ts';
+import { PictureMaker } from './images/picture-maker.ts';
+import { Pictures } from './images/pictures.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { removeFiles } from './janitor/remove-files.ts';
 import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/link-uses.ts';
+import { measurePictures } from './measure-pictures.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { openChecks } from './open-checks.ts';
@@ -51,17 +56,36 @@ const downloadLimits = {
   lendsAll: true,
 };
 
+/** The carrier of events, opened for a process. */
+type OpenEvents = (services: ProcessServices) => Promise<FileEvents & Pick<Service, 'close'>>;
+
+/** The upload gateway on the stores of its process. @param openEvents opens the receiver of events of files */
+export const gatewayService =
+  (openEvents: OpenEvents): ServiceFactory =>
+  (services, baseUrl) =>
+    openGateway(services, baseUrl, openEvents);
+
 /** Wires the upload gateway to the stores of its process. */
-export const gatewayService: ServiceFactory = async (services, baseUrl) => {
+const openGateway = async (
+  services: ProcessServices,
+  baseUrl: () => string,
+  openEvents: OpenEvents,
+): Promise<Service> => {
   const { config, log, db, database, deployment, fileSenders, projects, uploads, usage, closed } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
     await openStores(services);
   const { memory, downloads } = openLimits(services, largestPart);
   const { locks, leases, linkUses } = openCoordination(services);
-  const checks = openChecks(services, { store, cloudFiles, locks });
-  const newState = checks === null ? undefined : ('checking' as const);
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
-  const { filesUrl } = addresses;
+  const { filesUrl, fileUrl } = addresses;
+  const events = await openEvents(services);
+  const announced = new AnnouncedFiles({ events, projects, fileUrl });
+  announced.over(cloudFiles);
+  const checks = openChecks(services, {
+    ...{ store, cloudFiles, locks },
+    onRefused: (...refusal) => announced.refused(...refusal),
+  });
+  const newState = checks === null ? undefined : ('checking' as const);
   const open = openUploads(services, {
     ...{ memory, leases, linkUses, newState, filesUrl },
     stores: { store, cloudFiles, states: stores.states },
@@ -92,6 +116,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     interval: config.janitorInterval,
     lock: locks('janitor'),
   });
+  const { pictures, maker } = openPictures(services, { store: stores.states, cloudFiles, locks });
   const { removals } = services;
   const { id: deploymentId } = deployment;
   removals.add('files', removeFiles({ store, cloudFiles, states, resumable, plans, deploymentId }));
@@ -106,6 +131,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
       keys: new UploadKeys({ cloudFiles, locks }),
+      pictures,
       redirects: openRedirects(config, { store, smallFiles }),
       maxUploadBytes: config.maxUploadBytes,
       filesTtl: config.filesTtl,
@@ -131,10 +157,12 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
         log.warn({ uploads: uploads.open }, 'uploads under way are left to the janitor');
       }
       await Promise.all([resumable.close(takeBackTimeout), direct.close(takeBackTimeout)]);
+      await maker.close();
       await janitor.close();
       await checks?.close();
       await used.close();
       await digests.close();
+      await events.close();
       await closeRows();
       memory.close();
       downloads.close();
@@ -180,6 +208,18 @@ function openRedirects(
   const { direct } = store;
   if (downloads !== 'redirect' || direct === undefined) return null;
   return new DirectDownloads({ store, direct, above: smallFiles.isOn ? smallFileBytes : 0 });
+}
+
+/** Pictures by preset, with their metrics. */
+function openPictures(
+  { config, deployment, projects, metrics, log }: ProcessServices,
+  { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
+): { readonly pictures: Pictures; readonly maker: PictureMaker } {
+  const { imagePresets: presets, imageMemoryBytes: memoryLimit, workers: gateways } = config;
+  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways, log });
+  measurePictures(metrics, maker);
+  const { id: deploymentId } = deployment;
+  return { maker, pictures: new Pictures({ deploymentId, store, projects, maker, locks, presets }) };
 }
 
 /** The limits that uploads and downloads share, with their metrics. */

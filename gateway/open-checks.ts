@@ -2,24 +2,31 @@ import type { Locks } from '#coordination/redis/process-lock.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ProcessServices } from '#process/lifecycle/service.ts';
 import type { GatewayStores } from './open-stores.ts';
-import { FileChecks } from './quarantine/file-checks.ts';
+import { FileChecks, type OnRefused } from './quarantine/file-checks.ts';
 import { Scanner } from './scan/scanner.ts';
 
 /** Null: files are not scanned. */
 export function openChecks(
   { config, log, metrics }: ProcessServices,
-  { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
+  {
+    store,
+    cloudFiles,
+    locks,
+    onRefused,
+  }: Pick<GatewayStores, 'store' | 'cloudFiles'> & {
+    readonly locks: Locks;
+    readonly onRefused: OnRefused;
+  },
 ): FileChecks | null {
   const { clamdAddress, policy, maxBytes, timeout } = config.scan;
   if (clamdAddress === undefined) return null;
   const scanner = new Scanner({ address: clamdAddress, maxBytes, verdictTimeout: timeout, log });
   measureScans(metrics, scanner);
   return new FileChecks({
-    ...{ scanner, policy, cloudFiles, store, log },
+    ...{ scanner, policy, cloudFiles, store, onRefused, log },
     lock: locks('scan'),
     // no other process uses the embedded stores
     alone: config.clickhouse === undefined,
-    onRefused: async () => {},
   });
 }
 

@@ -8,6 +8,7 @@ import type { ProcessServices } from '#process/lifecycle/service.ts';
 import { type CloudFiles, createCloudFiles } from './catalogue/cloud-files.ts';
 import { LoggedFiles } from './catalogue/logged-files.ts';
 import { SmallFiles } from './download/small-files.ts';
+import { VariantRemoval } from './images/variant-removal.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
 /** The stores of the gateway: for bytes, and for rows. */
@@ -42,11 +43,13 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
     : null;
   const counts = metrics.cache('file_bytes');
   const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, singleWriter, invalidation, counts });
+  const { id: deploymentId } = services.deployment;
+  const variants = new VariantRemoval({ store: opened.store, deploymentId, log });
   return {
     ...opened,
     store: measuredStore(opened.store, metrics),
     states: opened.store,
-    cloudFiles: openOnly(smallFiles.over(wal ?? table), closed),
+    cloudFiles: openOnly(variants.over(smallFiles.over(wal ?? table)), closed),
     smallFiles,
     async closeRows() {
       await wal?.close();

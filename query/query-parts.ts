@@ -101,6 +101,7 @@ export interface QueryEnvironment
     | 'liveMaxTokenStreams'
     | 'webhookPrivateNetworks'
     | 'fileLinks'
+    | 'imagePresets'
     | 'tls'
   >;
   readonly store: WritableStore;
@@ -234,7 +235,7 @@ export function queryParts(environment: QueryEnvironment): OpenedParts {
     ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
     ...projectRoutes({
       ...{ ...dropping, ...warningFacts(environment) },
-      ...{ authenticate, boundSpaces, reader, oidcSettings },
+      ...{ authenticate, boundSpaces, reader, oidcSettings, imagePresets: config.imagePresets },
     }),
     ...oidcRoutes(oidc),
     liveRoute({ ...liveFinds, addresses }, liveOperation),

@@ -23,7 +23,8 @@ const programs = [
 ];
 /** What tests start. */
 const scripts = ['test/services/hold-values.ts', 'test/services/stream-growth.ts'];
-const engine = 'common/engine/engine-program.mjs';
+/** What they run as it is. */
+const plainPrograms = ['common/engine/engine-program.mjs', 'gateway/images/picture-program.mjs'];
 const product = /^(?:cli|common|console|events|gateway|query|[\w-]+\.ts$)/;
 
 /**
@@ -44,8 +45,10 @@ export async function buildTests(files: readonly string[]): Promise<string> {
   ]);
   const built = join(folder, 'programs');
   copyFileSync(join(root, 'package.json'), join(built, 'package.json'));
-  mkdirSync(join(built, dirname(engine)), { recursive: true });
-  copyFileSync(join(root, engine), join(built, engine));
+  for (const program of plainPrograms) {
+    mkdirSync(join(built, dirname(program)), { recursive: true });
+    copyFileSync(join(root, program), join(built, program));
+  }
   mkdirSync(join(built, 'console/web'), { recursive: true });
   symlinkSync(join(root, 'console/web/dist'), join(built, 'console/web/dist'));
   mkdirSync(join(built, 'client'), { recursive: true });

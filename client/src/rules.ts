@@ -30,6 +30,11 @@ export interface FileRules {
   readonly maxBytes?: number;
   /** Types of uploads, such as `image/png`, or `image/` for all images. */
   readonly types?: readonly string[];
+  /** Addresses that are called for files (docs/api.md, "Webhooks of files"). Without `events`: for all three. */
+  readonly webhooks?: readonly {
+    readonly url: string;
+    readonly events?: readonly ('file.created' | 'file.deleted' | 'file.refused')[];
+  }[];
 }
 
 /** Rules as they are stored, and what they let people do. */

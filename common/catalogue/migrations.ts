@@ -8,6 +8,7 @@ import { jobTables } from './migrations/job-tables.ts';
 import { memberTables } from './migrations/member-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { oidcTables } from './migrations/oidc-tables.ts';
+import { projectPresets } from './migrations/project-presets.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   oidcTables,
   fileProofs,
   fileMedia,
+  projectPresets,
 ];

@@ -3,6 +3,7 @@ import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
 import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
+import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { tooManyProjects } from '#kernel/errors/catalogue.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
@@ -17,6 +18,8 @@ export interface Project {
   readonly slug: string;
   /** Absent: it has none, and requests that rules bind get no files. */
   readonly fileRules?: FileRules;
+  /** Its own sizes of pictures; absent: it has none. */
+  readonly imagePresets?: readonly ImagePreset[];
 }
 
 export interface ListedProject extends Project {
@@ -24,7 +27,9 @@ export interface ListedProject extends Project {
 }
 
 interface ProjectRow {
+  /** JSON; empty: none. */
   readonly rules: string;
+  readonly presets: string;
   readonly version: number;
   readonly created: number;
 }
@@ -99,32 +104,48 @@ export class Projects {
     const read = this.#freshness.begin();
     const row = await this.#newest(project.id, signal);
     if (row === undefined) return null;
-    const { rules } = row;
-    if (!rules) return this.#keep(project, read);
-    const fileRules = JSON.parse(rules) as FileRules;
-    return this.#keep({ ...project, fileRules }, read, bytesOfProject + bytesOfCharacter * rules.length);
+    const { rules, presets } = row;
+    if (!rules && !presets) return this.#keep(project, read);
+    const found = {
+      ...project,
+      ...(rules && { fileRules: JSON.parse(rules) as FileRules }),
+      ...(presets && { imagePresets: JSON.parse(presets) as readonly ImagePreset[] }),
+    };
+    const characters = rules.length + presets.length;
+    return this.#keep(found, read, bytesOfProject + bytesOfCharacter * characters);
   }
 
   /**
    * Stores the rules of the project's files. Other processes may still use the ones before until their cached copy
    * expires. @param rules null: removes them
    */
-  async setFileRules(
+  setFileRules(project: Project, rules: FileRules | null, signal: AbortSignal): Promise<void> {
+    return this.#change(project, { rules: rules === null ? '' : JSON.stringify(rules) }, signal);
+  }
+
+  /** Stores the project's own sizes of pictures, like its rules. @param presets empty: removes them */
+  setImagePresets(project: Project, presets: readonly ImagePreset[], signal: AbortSignal): Promise<void> {
+    const text = presets.length === 0 ? '' : JSON.stringify(presets);
+    return this.#change(project, { presets: text }, signal);
+  }
+
+  async #change(
     { id, ownerId, slug }: Project,
-    rules: FileRules | null,
+    change: Partial<Pick<ProjectRow, 'rules' | 'presets'>>,
     signal: AbortSignal,
   ): Promise<void> {
     const before = await this.#newest(id, signal);
     const made = timestampText(new Date(before?.created ?? Date.now()));
-    const text = rules === null ? '' : JSON.stringify(rules);
-    const lines = rowLine([id, ownerId, slug, made, (before?.version ?? 0) + 1, text]);
-    await this.#db.insert({ table: this.#table, columns: [...columns, 'file_rules'], lines, signal });
+    const { rules = before?.rules ?? '', presets = before?.presets ?? '' } = change;
+    const lines = rowLine([id, ownerId, slug, made, (before?.version ?? 0) + 1, rules, presets]);
+    const all = [...columns, 'file_rules', 'image_presets'];
+    await this.#db.insert({ table: this.#table, columns: all, lines, signal });
     this.#known.delete(cacheKey(ownerId, slug));
     await this.#freshness.changed(id);
   }
 
   async #newest(id: string, signal: AbortSignal): Promise<ProjectRow | undefined> {
-    const sql = `SELECT file_rules AS rules, toFloat64(version) AS version,
+    const sql = `SELECT file_rules AS rules, image_presets AS presets, toFloat64(version) AS version,
       toFloat64(toUnixTimestamp64Milli(created_at)) AS created
       FROM ${this.#table} WHERE id = ${textLiteral(id)} ORDER BY version DESC LIMIT 1`;
     return (await this.#db.rows<ProjectRow>({ sql, signal }))[0];

@@ -60,6 +60,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   unsupportedVersion: catalogue.unsupportedVersion('1.0.0'),
   unsupportedMediaType: catalogue.unsupportedMediaType('application/offset+octet-stream'),
   unsupportedCoding: catalogue.unsupportedCoding('gzip, deflate'),
+  invalidImage: catalogue.invalidImage('it is damaged, or no picture'),
   preconditionFailed: catalogue.preconditionFailed('If-Match'),
   chunkChecksumMismatch: catalogue.chunkChecksumMismatch(),
   payloadTooLarge: catalogue.payloadTooLarge(100_000_000, 'File'),

@@ -12,6 +12,7 @@ import { maxPopulations } from '#query/input/parse-populate.ts';
 import { longestText, maxSearchedFields } from '#query/input/parse-search.ts';
 import { jsonCost, mostCost, mostRecords as mostLive, textCost } from '#query/live/live-plan.ts';
 import { mostBytes as mostLiveBytes } from '#query/live/snapshots.ts';
+import { mostFileWebhooks } from '#query/login/file-webhooks.ts';
 import { manyLimits } from '#query/operations/many-records.ts';
 import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
 import { maxHashed, maxPlain } from '#records/input/credentials.ts';
@@ -110,6 +111,7 @@ export const limits: readonly Limit[] = [
     'the rest is counted',
   ],
   ['the address of a webhook', `${count(longestUrl)} characters`, '400 `invalid_structure`'],
+  ['webhooks of a project’s files', count(mostFileWebhooks), '400 `invalid_rules`'],
   [
     'expiry of a link, also for uploads',
     `1 second to ${longestLifetime / 86_400} days`,

@@ -19,8 +19,11 @@ export interface CloudFiles {
    * given up.
    */
   announce(): () => void;
-  /** Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it. */
-  insert(file: CloudFile, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it.
+   * @param isCopy of a file elsewhere: webhooks are not called
+   */
+  insert(file: CloudFile, signal: AbortSignal, isCopy?: boolean): Promise<void>;
   /** A file that is published: not in the trash, not expired, not held back by a scanner. */
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** The same, whether or not it is published. */

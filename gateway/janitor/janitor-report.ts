@@ -17,6 +17,8 @@ export interface JanitorReport {
   rowsMade: number;
   /** Objects with neither a row nor metadata for one. They are never removed. */
   objectsLeft: number;
+  /** Pictures of files that are gone. */
+  picturesRemoved: number;
   rowsChecked: number;
   /** Rows whose object was missing. */
   rowsWithoutObject: number;
@@ -39,6 +41,7 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     objectsGoOn: false,
     rowsMade: 0,
     objectsLeft: 0,
+    picturesRemoved: 0,
     rowsChecked: 0,
     rowsWithoutObject: 0,
     rowsRemoved: 0,

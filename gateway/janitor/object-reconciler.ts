@@ -1,11 +1,12 @@
 import type { Log } from '#kernel/log/log.ts';
 import { nameOf, readCheckKey, readFileKey } from '#objects/file-key.ts';
 import type { ObjectInfo, ObjectStore } from '#objects/object-store.ts';
+import { readVariantKey } from '../images/variant-key.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface ObjectReconcilerDeps extends AdoptDeps {
-  readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list' | 'delete'>;
+  readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list' | 'delete' | 'deleteAll'>;
   readonly log: Log;
   /** Age in milliseconds below which an object without a row is ignored. */
   readonly grace: number;
@@ -34,18 +35,25 @@ export class ObjectReconciler {
   async run(deployment: string, run: JanitorRun): Promise<void> {
     const limit = Date.now() - this.#deps.grace;
     let batch: string[] = [];
+    let variants: string[] = [];
     for await (const { key, lastModified } of this.#objects(deployment, run)) {
       run.report.objectsSeen++;
       if (lastModified.getTime() > limit) continue;
       if (readFileKey(key) !== null) batch.push(key);
+      else if (readVariantKey(key) !== null) variants.push(key);
       else if (readCheckKey(key) !== null && !run.dryRun) {
         await run.attempt('remove the object of a check', () => this.#deps.store.delete(key, run.signal));
+      }
+      if (variants.length === batchSize) {
+        await this.#removeVariants(variants, run);
+        variants = [];
       }
       if (batch.length < batchSize) continue;
       await this.#adoptAll(batch, run);
       batch = [];
     }
     await this.#adoptAll(batch, run);
+    await this.#removeVariants(variants, run);
   }
 
   /** Releases the resources of an unfinished walk. */
@@ -74,6 +82,19 @@ export class ObjectReconciler {
       yield next.value;
     }
     report.objectsGoOn = true;
+  }
+
+  /** Removes the pictures of files that are gone. */
+  async #removeVariants(keys: readonly string[], run: JanitorRun): Promise<void> {
+    const { cloudFiles, store } = this.#deps;
+    if (keys.length === 0) return;
+    const nameOfFile = (key: string): string => readVariantKey(key)?.name ?? '';
+    await run.attempt('remove pictures of deleted files', async () => {
+      const withRow = await cloudFiles.namesWithRow([...new Set(keys.map(nameOfFile))], run.signal);
+      const left = keys.filter((key) => !withRow.has(nameOfFile(key)));
+      if (!run.dryRun && left.length > 0) await store.deleteAll(left, run.signal);
+      run.report.picturesRemoved += left.length;
+    });
   }
 
   async #adoptAll(keys: readonly string[], run: JanitorRun): Promise<void> {

@@ -3,6 +3,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { variantsPrefix } from '../images/variant-key.ts';
 import { plansPrefix, readPlanKey } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
@@ -42,6 +43,7 @@ export function removeFiles(deps: RemoveFilesDeps): RemovePart {
         signal,
       ),
     );
+    await deleteBelow(store, `${variantsPrefix(deploymentId)}${ownerId}/`, signal);
     await deleteBelow(store, `${uploadsPrefix(deploymentId)}${ownerId}/`, signal);
     await cloudFiles.removeOwner(ownerId, signal);
   };

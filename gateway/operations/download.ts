@@ -2,7 +2,7 @@ import type { Authenticate, Principal } from '#auth/authenticate.ts';
 import type { IsClosed } from '#catalogue/closed-accounts.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
-import { linkRefused } from '#kernel/errors/catalogue.ts';
+import { invalidCondition, linkRefused } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { string } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
@@ -28,6 +28,7 @@ import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { redirectToBucket } from '../download/redirect-to-bucket.ts';
 import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import type { Pictures, WantedPicture } from '../images/pictures.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
@@ -39,6 +40,7 @@ export interface DownloadDeps {
   readonly smallFiles: SmallFiles;
   /** null: no download leads to the bucket. */
   readonly redirects: DirectDownloads | null;
+  readonly pictures: Pick<Pictures, 'of'>;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** Accounts whose files are gone, or about to be. */
   readonly closed: IsClosed;
@@ -56,12 +58,16 @@ interface Reader {
   readonly bound: BoundSender | undefined;
   /** It makes backups, which need the owner. */
   readonly backup: boolean;
+  /** null: the file itself. */
+  readonly picture: WantedPicture | null;
 }
 
 /** A year. Seconds. */
 const longestCaching = 31_536_000;
 // a file never changes
 const publicCaching = `public, max-age=${longestCaching}, immutable`;
+// the definition of a preset may change
+const pictureCaching = 86_400;
 const privateCaching = 'private, no-cache';
 const unscannedHeaders = { 'cache-control': 'private, no-store' };
 
@@ -94,6 +100,7 @@ export const download: OperationDefinition<DownloadDeps> = {
   needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
   parameters: [
+    queryParameter('preset', 'Name of a preset: a picture of the file in its size'),
     queryParameter('expires', 'Of an expiring link'),
     queryParameter('signature', 'Of an expiring link'),
     headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
@@ -124,6 +131,10 @@ export const download: OperationDefinition<DownloadDeps> = {
     'file_expired',
     'precondition_failed',
     'range_not_satisfiable',
+    'invalid_condition',
+    'invalid_image',
+    'not_implemented',
+    'overloaded',
     'unavailable',
   ],
   head: { id: 'checkFile', summary: 'Get the headers of a file', statuses: [200, 304] },
@@ -139,28 +150,30 @@ export function downloadOperation(deps: DownloadDeps): Handler {
         const { userId = null, bound, grants } = principal ?? {};
         requiredFor(bound, 'read');
         const backup = grants?.may?.includes('backup') === true && bound === undefined;
-        const reader = { linkEnds, userId, bound, backup };
-        const cached = deps.smallFiles.get(request.params.name ?? '');
+        const picture = wantedPicture(request);
+        const reader = { linkEnds, userId, bound, backup, picture };
+        const cached = picture === null ? deps.smallFiles.get(request.params.name ?? '') : undefined;
         if (cached === undefined) return fromStore(deps, request, reader);
-        const { served, bytes } = cached;
-        assertMayRead(deps, served.file, request, reader);
-        assertShown(served.file);
-        return answerFile(request, served, headersFor(reader, served.file, deps.fileLinks), (range) =>
-          range === null ? bytes : bytes.subarray(range.start, range.end + 1),
-        );
+        assertMayRead(deps, cached.served.file, request, reader);
+        assertShown(cached.served.file);
+        return answerCached(deps, request, cached, reader);
       }),
     );
 }
 
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
-  const { cloudFiles, downloads, fileLinks, smallFiles } = deps;
+  const { cloudFiles, downloads, smallFiles } = deps;
   const { signal } = request;
   const { name = '' } = request.params;
   const moment = smallFiles.begin();
-  const file = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
-  if (file === null) throw fileNotFound();
-  assertMayRead(deps, file, request, reader);
-  if (!isUploader(reader, file)) assertShown(file);
+  const stored = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
+  if (stored === null) throw fileNotFound();
+  assertMayRead(deps, stored, request, reader);
+  // pictures are made of files that everybody sees
+  if (reader.picture !== null || !isUploader(reader, stored)) assertShown(stored);
+  const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
+  const cached = reader.picture === null ? undefined : smallFiles.get(file.name);
+  if (cached !== undefined) return answerCached(deps, request, cached, reader);
   const direct = file.state === undefined && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -169,8 +182,8 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching, validators);
-  const response = answerFile(request, served, headersFor(reader, file, fileLinks), (range) => ({
+  const served = servedFile(file, cachingOf(deps, reader), validators);
+  const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
@@ -179,6 +192,31 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reade
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
   smallFiles.keep(served, bytes, moment);
   return { ...response, body: bytes };
+}
+
+/** Answers with a file, or a picture of one, that is in memory. */
+function answerCached(
+  { fileLinks }: Pick<DownloadDeps, 'fileLinks'>,
+  request: HttpRequest,
+  { served, bytes }: NonNullable<ReturnType<SmallFiles['get']>>,
+  reader: Reader,
+): HttpResponse {
+  return answerFile(request, served, headersFor(reader, served.file, fileLinks), (range) =>
+    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+  );
+}
+
+/** The picture that is wanted instead of the file; null: none. Throws 400 for several. */
+function wantedPicture(request: HttpRequest): WantedPicture | null {
+  if (request.query.length === 0) return null;
+  const [preset, ...more] = request.query.filter(([name]) => name === 'preset').map(([, value]) => value);
+  if (more.length > 0) throw invalidCondition(['preset is given more than once']);
+  return preset === undefined ? null : { preset, accept: request.header('accept') };
+}
+
+function cachingOf({ fileLinks }: Pick<DownloadDeps, 'fileLinks'>, { picture }: Reader): string {
+  if (fileLinks === 'private') return privateCaching;
+  return picture === null ? publicCaching : cachingFor(pictureCaching, false);
 }
 
 /**
@@ -199,17 +237,23 @@ function isUploader({ userId, bound }: Reader, file: CloudFile): boolean {
 
 /** Further headers of its answers; undefined: none. */
 function headersFor(
-  { linkEnds, bound, backup }: Reader,
+  { linkEnds, bound, backup, picture }: Reader,
   { owner, expiresAt, state }: CloudFile,
   fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
   if (state !== undefined) return unscannedHeaders;
-  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
-  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
+  const varied = picture === null ? undefined : { vary: 'Accept' };
+  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching, ...varied };
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner, ...varied } : varied;
   if (expiresAt === undefined || fileLinks === 'private') return owned;
   // no copy outlives the file
   const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
-  return { ...owned, 'cache-control': `public, max-age=${Math.min(seconds, longestCaching)}, immutable` };
+  const longest = picture === null ? longestCaching : pictureCaching;
+  return { ...owned, 'cache-control': cachingFor(Math.min(seconds, longest), picture === null) };
+}
+
+function cachingFor(seconds: number, isImmutable = true): string {
+  return `public, max-age=${seconds}${isImmutable ? ', immutable' : ''}`;
 }
 
 /** Joins chunks. Throws unless their total is `size`. */

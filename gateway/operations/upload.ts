@@ -268,7 +268,7 @@ async function storeNew(
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
     const file = fileOfDraft(draft, { size, crc32, sha256, state }, createdAt);
-    await storeRow(deps, request, file);
+    await storeRow(deps, request, file, upload.createdAt !== undefined);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
     return file;
@@ -329,9 +329,10 @@ async function storeRow(
   { cloudFiles, store, uploads, log }: UploadDeps,
   request: HttpRequest,
   file: CloudFile,
+  isCopy: boolean,
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, commitDeadline());
+    await cloudFiles.insert(file, commitDeadline(), isCopy);
   } catch (cause) {
     // the answer does not wait for the removal, but the upload is under way until it ends
     uploads.begin(file, file.objectKey);

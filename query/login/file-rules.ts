@@ -19,9 +19,10 @@ import type { Field } from '#records/structure/field.ts';
 import { createStructure } from '#records/structure/structure.ts';
 import { type FieldType, inferredType } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
+import { readFileWebhooks } from './file-webhooks.ts';
 import { type Allowed, comparisonsIn, longestRules, readAllowed, textsOf, usersByDefault } from './rules.ts';
 
-const keys: readonly string[] = [...fileOperations, 'users', 'maxBytes', 'expiresIn', 'types'];
+const keys: readonly string[] = [...fileOperations, 'users', 'maxBytes', 'expiresIn', 'types', 'webhooks'];
 const mostTypes = 100;
 /** Ten years. Seconds. */
 const longestExpiry = 10 * 365 * 24 * 3600;
@@ -84,7 +85,7 @@ export function readFileRules(input: unknown, problems: string[]): ReadFileRules
   for (const variable of variables)
     if (variable !== '$user.id' && variable !== '$now')
       problems.push(`${shownName(variable)} is not a variable of files: use $user.id or $now`);
-  const { users = usersByDefault, maxBytes = null, expiresIn = null, types = null } = given;
+  const { users = usersByDefault, maxBytes = null, types = null, expiresIn = null, webhooks = null } = given;
   if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
     problems.push('users should be the slug of the record space that holds the users');
   if (maxBytes !== null && !(Number.isSafeInteger(maxBytes) && (maxBytes as number) >= 0))
@@ -106,6 +107,7 @@ export function readFileRules(input: unknown, problems: string[]): ReadFileRules
       maxBytes: maxBytes as number | null,
       ...(expiresIn !== null && { expiresIn: expiresIn as number }),
       types: types as readonly string[] | null,
+      webhooks: readFileWebhooks(webhooks, problems),
     },
   };
 }

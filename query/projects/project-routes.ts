@@ -41,6 +41,7 @@ import type { SpaceRulesParts } from '../login/space-rules.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { fileRuleOperations } from './file-rule-routes.ts';
+import { type ImagePresetParts, imagePresetOperations } from './image-preset-routes.ts';
 import { type OidcRouteParts, oidcOperations } from './oidc-routes.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
 import { spaceJson, structureJson } from './space-json.ts';
@@ -48,7 +49,8 @@ import { spaceJson, structureJson } from './space-json.ts';
 type ProjectRouteParts = DropParts &
   SpaceRulesParts &
   FileRulesParts &
-  OidcRouteParts & { readonly authenticate: Authenticate };
+  OidcRouteParts &
+  ImagePresetParts & { readonly authenticate: Authenticate };
 type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
 
 /** Routes by which an account lists and drops its projects and record spaces. */
@@ -218,6 +220,7 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
   ...ruleOperations,
   ...oidcOperations,
   ...fileRuleOperations,
+  ...imagePresetOperations,
 ];
 
 async function listProjects(

@@ -87,7 +87,7 @@ t.test('every operation needs a grant, and asks for it before anything else', as
 const lists = ['listProjects', 'listSpaces'];
 const allSpaces = [
   ...['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'],
-  ...['getFileRules', 'setFileRules', 'tryFileRules'],
+  ...['getFileRules', 'setFileRules', 'tryFileRules', 'getImagePresets', 'setImagePresets'],
 ];
 const missing = ['sendOtp', 'sendPushNotifications'];
 /** A header names their space. */

@@ -247,7 +247,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     documented.filter(
       (pair) =>
         !contract.seen.has(pair) &&
-        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download 307$|^putPart 50[07]$|^oidc(?:Start|Login) (?:200|404)$/.test(
+        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download 307$|^(?:download|checkFile) 501$|^putPart 50[07]$|^oidc(?:Start|Login) (?:200|404)$/.test(
           pair,
         ),
     ),

@@ -7,6 +7,7 @@ import { noneClosed } from '#catalogue/closed-accounts.ts';
 import { downloadOperation } from '#gateway/operations/download.ts';
 import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import { noPictures } from '../services/pictures.ts';
 import { noSmallFiles } from '../services/plenty-of-slots.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 import { storeObject } from '../services/store-object.ts';
@@ -47,6 +48,7 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
     store,
     downloads,
     smallFiles: noSmallFiles(),
+    pictures: noPictures,
     redirects: null,
     links: { isGood: async () => false },
     closed: noneClosed,

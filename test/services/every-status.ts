@@ -259,6 +259,8 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
         : { ...withHeaders({ 'content-encoding': 'br' }), body: good.body || '{}' };
     case 422:
       if (id === 'createLiveAddress') return guess(good, 'find');
+      // a text is no picture
+      if (isRead(id)) return { ...good, target: `${good.target}?preset=thumb` };
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
       if (/^(?:createUpload|append|completeUpload)/.test(id)) return withHeaders({ 'test-fault': 'refused' });
@@ -280,7 +282,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 501:
       if (isMailStep(id)) return withHeaders(usersIn('mute'));
       // with the engine that tests have, and for one process, it is there
-      return /^(?:queryFile|find|watchRecords)/.test(id) ? null : good;
+      return /^(?:queryFile|find|watchRecords)/.test(id) || isRead(id) ? null : good;
     default:
       throw new Error(`nobody knows how to get ${status}`);
   }
@@ -313,6 +315,7 @@ const nowhere: Readonly<Record<string, string>> = {
   getFileRules: '/_projects_/nowhere/files/rules',
   setFileRules: '/_projects_/nowhere/files/rules',
   tryFileRules: '/_projects_/nowhere/files/rules/try',
+  getImagePresets: '/_projects_/nowhere/files/presets',
   dropProject: '/_projects_/nowhere',
   dropSpace: '/_projects_/demo/spaces/nowhere',
   dropField: '/_projects_/demo/spaces/people/fields/nothing',

@@ -3,16 +3,19 @@ import { StorageQuota, storageUse } from '#gateway/access/storage-quota.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import type { FileDigests } from '#gateway/digest/file-digests.ts';
+import { VariantRemoval } from '#gateway/images/variant-removal.ts';
 import type { UploadLinks } from '#gateway/links/upload-links.ts';
 import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { StateStore } from '#gateway/resumable/state-store.ts';
 import type { SharedLeases } from '#gateway/resumable/upload-leases.ts';
+import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { unauthorized } from '#kernel/errors/catalogue.ts';
 import type { Grants } from '#kernel/grants.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import { directUploadsOn, plansOn } from './direct-uploads.ts';
 import { testDeployment } from './new-file.ts';
+import { picturesOn } from './pictures.ts';
 import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
@@ -46,19 +49,29 @@ export async function serveGatewayOn(
     limits?: { files: number; bytes: number };
     /** Those of another gateway. */
     rows?: ReturnType<typeof filesInMemory>;
+    /** Of pictures by preset. */
+    presets?: readonly ImagePreset[];
+    /** Bytes of a process that makes pictures. */
+    pictureMemory?: number;
+    fileLinks?: 'public' | 'private';
   } = {},
 ) {
   const { rows, cloudFiles: inMemory } = options.rows ?? filesInMemory();
   const log = silentLog();
   const state = { failRows: false };
   const address = { baseUrl: '' };
-  const cloudFiles: CloudFiles = {
+  const variants = new VariantRemoval({ store, deploymentId: testDeployment, log });
+  const cloudFiles: CloudFiles = variants.over({
     ...inMemory,
     async insert(file, signal) {
       if (state.failRows) throw new Error('the row can not be stored');
       await inMemory.insert(file, signal);
     },
-  };
+  });
+  const { pictures, maker } = picturesOn({
+    ...{ store, cloudFiles, presets: options.presets ?? [] },
+    ...(options.pictureMemory !== undefined && { memoryLimit: options.pictureMemory }),
+  });
   const memory = new UploadMemory({
     bytes: options.memoryBytes ?? 64 * megabyte,
     largestPart: options.largestPart ?? 8 * megabyte,
@@ -102,6 +115,7 @@ export async function serveGatewayOn(
     ...(options.uploadLinks && { uploadLinks: options.uploadLinks }),
   });
   t.teardown(async () => {
+    await maker.close();
     if (!(await running.untilIdle(20_000))) throw new Error('an upload is not over');
     if (memory.used !== 0) throw new Error(`${memory.used} bytes of upload memory were not given back`);
     memory.close();
@@ -133,6 +147,8 @@ export async function serveGatewayOn(
       ...(options.digests && { digests: options.digests }),
       ...(options.uploadLinks && { uploadLinks: options.uploadLinks }),
       uploads: running,
+      pictures,
+      ...(options.fileLinks && { fileLinks: options.fileLinks }),
     }),
     { log, bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000 },
   );
@@ -142,5 +158,19 @@ export async function serveGatewayOn(
     form.set('file', new Blob([content]), 'f.bin');
     return fetch(`${baseUrl}/_f_/demo/upload`, { method: 'POST', body: form, ...init });
   };
-  return { server, baseUrl, resumable, direct, plans, cloudFiles, rows, log, memory, running, state, upload };
+  return {
+    server,
+    baseUrl,
+    resumable,
+    direct,
+    plans,
+    cloudFiles,
+    rows,
+    log,
+    memory,
+    running,
+    state,
+    upload,
+    maker,
+  };
 }

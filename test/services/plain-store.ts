@@ -41,6 +41,7 @@ export const queryConfig: QueryEnvironment['config'] = {
   loginTokenSecret: undefined,
   loginTokenTtl: 36 * 3_600_000,
   webhookPrivateNetworks: undefined,
+  imagePresets: [],
   fileLinks: 'private',
   tls: undefined,
 };

@@ -45,6 +45,7 @@ import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn, noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
+import { picturesOn } from './pictures.ts';
 import { queryConfig } from './plain-store.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
@@ -116,6 +117,8 @@ export async function serveEverything(options: {
   const trash = new FileTrash({ cloudFiles, store, uses, days: 7 });
   const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
+  const presets = [{ name: 'thumb', width: 9, height: 9, fit: 'inside' as const }];
+  const { pictures, maker } = picturesOn({ store, cloudFiles, presets });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
   void uploadKeys.use(busy, { userId: usualOwner }, () => new Promise(() => {}));
@@ -170,6 +173,7 @@ export async function serveEverything(options: {
       keys: uploadKeys,
       used,
       trash,
+      pictures,
       ...planned,
       ...counted,
     }),
@@ -224,6 +228,7 @@ export async function serveEverything(options: {
     },
     async close() {
       await server.close(0);
+      await maker.close();
       await records.close();
       await rm(root, { recursive: true, force: true });
     },

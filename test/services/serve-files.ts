@@ -3,10 +3,11 @@ import type { Test } from 'tap';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
+import type { Database } from '#engine/database.ts';
 import { FileTrash } from '#gateway/access/file-trash.ts';
 import { noQuota, StorageQuota } from '#gateway/access/storage-quota.ts';
 import { UploadKeys } from '#gateway/access/upload-keys.ts';
-import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type CloudFiles, createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { LoggedFiles } from '#gateway/catalogue/logged-files.ts';
 import { type FileDigests, noDigests } from '#gateway/digest/file-digests.ts';
 import { SmallFiles } from '#gateway/download/small-files.ts';
@@ -32,6 +33,11 @@ export async function serveFiles(
     digests?: FileDigests;
     maxUploadBytes?: number;
     corsOrigins?: readonly string[];
+    /** Wraps the rows of files. */
+    overFiles?: (
+      files: CloudFiles,
+      parts: { readonly db: Database; readonly database: string; readonly projects: Projects },
+    ) => CloudFiles;
     /** Absent: deletions are final. */
     trashDays?: number;
     filesTtl?: number;
@@ -45,7 +51,9 @@ export async function serveFiles(
   const directory = join(folder, 'file-log');
   const { flushAfter = 3_600_000 } = options;
   const smallFiles = new SmallFiles({ bytes: 1_000_000, singleWriter: true });
-  const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
+  const projects = new Projects({ db, database });
+  const logged = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
+  const cloudFiles = options.overFiles?.(logged, { db, database, projects }) ?? logged;
   const quota =
     options.quotaFiles === undefined
       ? noQuota
@@ -53,7 +61,7 @@ export async function serveFiles(
           limits: { files: options.quotaFiles, bytes: 0 },
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
-  t.teardown(() => cloudFiles.close());
+  t.teardown(() => logged.close());
   const uses = new FileUses({ db, database });
   const { trashDays = 0, filesTtl = 0 } = options;
   const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
@@ -66,7 +74,7 @@ export async function serveFiles(
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
         return { userId, tokenId: 't' };
       },
-      projects: new Projects({ db, database }),
+      projects,
       cloudFiles,
       store,
       quota,
@@ -87,5 +95,6 @@ export async function serveFiles(
     body.set('file', new Blob([content], { type }), name);
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
-  return { baseUrl, db, database, store, table, cloudFiles, uses, trash, quota, log, ask, upload };
+  const parts = { db, database, store, table, cloudFiles, projects };
+  return { baseUrl, ...parts, uses, trash, quota, log, ask, upload };
 }

@@ -17,6 +17,7 @@ import { directUploadsOn } from './direct-uploads.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noTrash } from './no-trash.ts';
+import { noPictures } from './pictures.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
@@ -72,6 +73,7 @@ export function testGateway(
     uploads: createRunningUploads(),
     downloads: plentyOfSlots(),
     smallFiles: noSmallFiles(),
+    pictures: noPictures,
     redirects: null,
     checks: null,
     links: createFileLinks(keys),

@@ -27,8 +27,8 @@ export interface WebhookReceiver {
   close(): Promise<void>;
 }
 
-/** A server on loopback that webhooks call. */
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+/** A server on loopback that webhooks call. @param at its port; 0: any */
+export async function startWebhookReceiver(at = 0): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const answers: WebhookReceiver['answers'][number][] = [];
   let wake: () => void = () => {};
@@ -47,7 +47,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       response.writeHead(status, named).end();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}`,

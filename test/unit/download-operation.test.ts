@@ -8,6 +8,7 @@ import { downloadOperation } from '#gateway/operations/download.ts';
 import { unauthorized } from '#kernel/errors/catalogue.ts';
 import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
+import { noPictures } from '../services/pictures.ts';
 import { noSmallFiles, plentyOfSlots } from '../services/plenty-of-slots.ts';
 
 const file: CloudFile = {
@@ -69,6 +70,7 @@ function download(
     store: storeOf(bytes),
     downloads: plentyOfSlots(),
     smallFiles,
+    pictures: noPictures,
     redirects: null,
     links,
     closed: noneClosed,

@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   'console/web/records/summary-fields.tsx SummaryFields': 'the fields of a form, in its order',
   'console/web/usage/bar-chart.tsx Bars': 'one picture: its scale, lines, bars and labels',
   'gateway/catalogue/cloud-files.ts createCloudFiles': 'one entry an operation',
-  'gateway/gateway-service.ts gatewayService': 'the wiring of a service',
+  'gateway/gateway-service.ts openGateway': 'the wiring of a service',
   'query/query-parts.ts queryParts': 'the wiring of a service',
   'query/input/options-schema.ts optionsSchema': 'one schema, a key a line',
   'query/records/record-inserts.ts #storeAll': 'an insert, step by step, over one state',

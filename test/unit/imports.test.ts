@@ -68,7 +68,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   ],
   gateway: [
     ...['digest', 'memory', 'scan', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans'],
-    ...['access', 'quarantine', 'download', 'resumable', 'direct', 'janitor', 'operations'],
+    ...['access', 'quarantine', 'download', 'images', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 
@@ -81,7 +81,9 @@ const homes: readonly (readonly [string, string])[] = [
 ];
 
 /** The wiring of a process hands one service what it needs of another. */
-const wiring = ['query/main.ts events/open-events.ts'];
+const wiring = ['query/main.ts', 'gateway/main.ts', 'cli/janitor.ts'].map(
+  (from) => `${from} events/open-events.ts`,
+);
 
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [

@@ -1,3 +1,4 @@
+import type { FileWebhook } from '#kernel/record-events/file-event.ts';
 import type { FileOperatorName, FileValue } from './operators.ts';
 
 /** The operations on files that rules decide (docs/security.md#rules-of-files). */
@@ -18,6 +19,8 @@ export interface FileRules {
   readonly expiresIn?: number | null;
   /** Media types, or their beginnings up to the slash; null: any. */
   readonly types: readonly string[] | null;
+  /** Absent in rules that an earlier version stored. */
+  readonly webhooks?: readonly FileWebhook[];
 }
 
 export const fileFields = [

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { type ImagePreset, mostPresets, parseImagePreset, presetForm } from './image-presets.ts';
 import {
   baseUrl,
   flag,
@@ -104,6 +105,8 @@ export const files = {
     uploadMinRate: integer('UPLOAD_MIN_RATE', 8192, [0, gibibyte]),
     uploadMinRatePeriod: integer('UPLOAD_MIN_RATE_PERIOD_MS', 5 * second, [second, hour]),
     uploadWaitTimeout: integer('UPLOAD_WAIT_TIMEOUT_MS', 60 * second, [100, hour]),
+    imagePresets: imagePresets('IMAGE_PRESETS'),
+    imageMemoryBytes: integer('IMAGE_MEMORY_BYTES', 384 * mebibyte, [128 * mebibyte, 16 * gibibyte]),
     janitorStaleAfter: integer('JANITOR_STALE_AFTER_MS', day, [second, 30 * day]),
     janitorGrace: integer('JANITOR_GRACE_MS', 900 * second, [second, day]),
     janitorInterval: integer('JANITOR_INTERVAL_MS', hour, [second, day]),
@@ -241,6 +244,20 @@ interface Network {
   readonly address: string;
   readonly prefix: number;
   readonly family: 'ipv4' | 'ipv6';
+}
+
+/** A variable that lists sizes of pictures. */
+function imagePresets(name: string): Variable<readonly ImagePreset[]> {
+  const { read } = list(name, [], { parse: parseImagePreset, form: presetForm });
+  return variable(name, (text, problems) => {
+    const presets = read(text, problems);
+    const names = presets.map((preset) => preset.name);
+    const twice = names.find((one, at) => names.indexOf(one) !== at);
+    if (twice !== undefined) problems.push(`${name} has ${twice} twice`);
+    if (presets.length > mostPresets)
+      problems.push(`${name} has ${presets.length} presets: it should have at most ${mostPresets}`);
+    return presets;
+  });
 }
 
 /** A variable that lists networks; undefined: not set. */

@@ -196,6 +196,9 @@ export const fileRefused = (reason?: string) =>
     'file_refused',
     `The virus scanner refuses the file${reason === undefined ? '' : ` (${reason})`}: nobody can download it`,
   );
+/** @param reason the rest of a sentence about the file */
+export const invalidImage = (reason: string, cause?: unknown) =>
+  new ApiError('invalid_image', `No picture can be made of the file: ${reason}`, { cause });
 /** @param problem the limit, and a remedy */
 export const queryTooExpensive = (problem: string, cause?: unknown) =>
   new ApiError('query_too_expensive', `The query ${problem}`, { cause });

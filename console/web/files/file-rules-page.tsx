@@ -21,6 +21,7 @@ const example = {
   delete: own,
   maxBytes: 5_000_000,
   types: ['image/', 'application/pdf'],
+  webhooks: [{ url: 'https://hooks.example.com/files', events: ['file.created', 'file.deleted'] }],
 };
 
 const views = Object.entries({ files: 'the newest files', upload: 'a file to upload' });
@@ -43,7 +44,7 @@ export function FileRulesPage({ params: { project = '' } }: PageProps): JSX.Elem
           of={project}
           {...{ rules, example }}
           first={loaded.data}
-          hint="JSON with upload, read, list and delete: conditions, or true for all files. Empty: no rules, and publishable tokens can't reach files."
+          hint="JSON with upload, read, list and delete: conditions, or true for all files; and webhooks: addresses to call. Empty: no rules, and publishable tokens can't reach files."
           caption={`Who may do what with the files of ${project}`}
           save={(given, signal) => setFileRules(project, given, signal)}
           onSaved={setSaved}

@@ -21,8 +21,10 @@ interface Delivery {
   readonly id: string;
   readonly event: string;
   readonly project: string;
+  /** Empty: it is about a file. */
   readonly space: string;
   readonly url: string;
+  /** Of a file: its name. */
   readonly recordIds: readonly string[];
   readonly state: 'pending' | 'delivered' | 'failed' | 'split';
   readonly attempts: number;
@@ -66,7 +68,7 @@ export function WebhooksPage(): JSX.Element {
   return (
     <Page
       title="Webhooks"
-      intro="Calls sent after writes to record spaces, newest first."
+      intro="Calls sent after writes to record spaces, and for files, newest first."
       actions={
         <>
           <Button onClick={() => setKeyShown(true)}>Signing key</Button>
@@ -83,7 +85,7 @@ export function WebhooksPage(): JSX.Element {
           <p>
             A record space can call an address after each insert or update. Open a space in your{' '}
             <a href={to`/projects`}>projects</a>, and set the address under Structure &gt; Edit the record
-            space.
+            space. Files have theirs under File rules.
           </p>
         </EmptyState>
       ) : (
@@ -115,8 +117,18 @@ function columnsOf(
         <div>
           {event}{' '}
           <span class="quiet">
-            {recordIds.length > 1 && `${recordIds.length} records `}in{' '}
-            <a href={to`/projects/${project}/spaces/${space}`}>{`${project}/${space}`}</a>
+            {space === '' ? (
+              <>
+                {/* the id before the original name matters to nobody */}
+                {recordIds[0]?.slice(recordIds[0].indexOf('_') + 1)} in{' '}
+                <a href={to`/projects/${project}/files`}>{`files of ${project}`}</a>
+              </>
+            ) : (
+              <>
+                {recordIds.length > 1 && `${recordIds.length} records `}in{' '}
+                <a href={to`/projects/${project}/spaces/${space}`}>{`${project}/${space}`}</a>
+              </>
+            )}
           </span>
           <div class="quiet">{url}</div>
         </div>
@@ -130,7 +142,7 @@ function columnsOf(
           <Button
             small
             busy={sending === delivery.id}
-            label={`Send again: the call of ${delivery.space} to ${delivery.url}`}
+            label={`Send again: the call of ${delivery.space || delivery.recordIds[0]} to ${delivery.url}`}
             onClick={() => onSend(delivery)}
           >
             Send again

@@ -172,6 +172,7 @@ function parseWebhooks(input: unknown, problems: string[]): Webhooks | null {
   return { onInsertUrl: url('onInsertUrl'), onUpdateUrl: url('onUpdateUrl') };
 }
 
-function isHttpUrl(text: string): boolean {
+/** Whether a text may be the address of a webhook. */
+export function isHttpUrl(text: string): boolean {
   return text.length <= longestUrl && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

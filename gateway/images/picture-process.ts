@@ -1,0 +1,141 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { ImagePreset } from '#kernel/config/image-presets.ts';
+import { invalidImage, notImplemented } from '#kernel/errors/catalogue.ts';
+import type { VariantFormat } from './accepted-format.ts';
+import { residentBytes, watchMemory } from './watch-memory.ts';
+
+const program = fileURLToPath(new URL('./picture-program.mjs', import.meta.url));
+
+/** The exit status of a process that can't load sharp. */
+const missing = 3;
+/** Of a picture, or of a frame of an animation. */
+export const mostPixels = 100_000_000;
+/** Milliseconds for a picture. The largest ones take two seconds on a core of their own. */
+const timeLimit = 20_000;
+/** Of V8, which only passes the pictures on. Megabytes. */
+const heapLimit = 64;
+/** A process that holds more than this share of its limit after a picture is not used again. */
+const keptShare = 0.5;
+
+export interface PictureJob extends Pick<ImagePreset, 'width' | 'height' | 'fit'> {
+  /** Of the file with the original picture. */
+  readonly path: string;
+  readonly format: VariantFormat;
+}
+
+export interface MadePicture {
+  readonly bytes: Uint8Array;
+  /** Media type. */
+  readonly type: string;
+}
+
+interface Reply extends Partial<MadePicture> {
+  /** A failure in words for the client; empty: the decoder's own words are in `cause`. */
+  readonly problem?: string;
+  readonly cause?: string;
+}
+
+/** The process ended by itself: a fault of a decoder, or of this installation. */
+export class PictureCrash extends Error {}
+
+export const noSharp = () => notImplemented('Making pictures, for which the server needs the package sharp,');
+
+/**
+ * Decodes pictures of strangers in a process of its own, one at a time: one that crashes it, or takes too much time or
+ * memory, is refused, and affects nothing else. The process has neither our environment nor our stores.
+ */
+export class PictureProcess {
+  readonly #child: ChildProcess;
+  readonly #memoryLimit: number;
+  readonly #ended: Promise<never>;
+  #killedFor: Error | null = null;
+  #isOver = false;
+
+  /** Throws a 501 if sharp is not installed. @param memoryLimit bytes */
+  constructor(memoryLimit: number) {
+    try {
+      createRequire(import.meta.url).resolve('sharp');
+    } catch {
+      throw noSharp();
+    }
+    this.#memoryLimit = memoryLimit;
+    this.#child = fork(program, [String(missing), String(mostPixels)], {
+      cwd: tmpdir(),
+      // more arenas keep what pictures have freed
+      env: { TZ: 'UTC', MALLOC_ARENA_MAX: '2', UV_THREADPOOL_SIZE: '2' },
+      execArgv: [`--max-old-space-size=${heapLimit}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#ended = new Promise((_, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('exit', (status, signal) => {
+        this.#isOver = true;
+        if (status === missing) reject(noSharp());
+        const crash = new PictureCrash(`the process of pictures ended with ${signal ?? status}`);
+        reject(this.#killedFor ?? invalidImage('decoding it failed', crash));
+      });
+    });
+    // there may be no caller to handle the rejection
+    this.#ended.catch(() => {});
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Whether it can't be used for a further picture. */
+  get isOver(): boolean {
+    return this.#isOver || this.#killedFor !== null;
+  }
+
+  /** Rejects with a 422 when the picture is to blame, and with the signal's reason. */
+  async make(job: PictureJob, signal: AbortSignal): Promise<MadePicture> {
+    signal.throwIfAborted();
+    const onAbort = (): void => this.kill(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const late = setTimeout(
+      () => this.kill(invalidImage(`it takes longer than ${timeLimit / 1000} s`)),
+      timeLimit,
+    );
+    const endWatch = watchMemory(this.pid, this.#memoryLimit, () =>
+      this.kill(invalidImage(`it takes more than ${this.#memoryLimit} bytes of memory`)),
+    );
+    try {
+      const { bytes, type, problem, cause } = await Promise.race([this.#ask(job), this.#ended]);
+      if (bytes === undefined || type === undefined)
+        throw invalidImage(problem || 'it is damaged, or no picture', cause);
+      return { bytes, type };
+    } finally {
+      clearTimeout(late);
+      endWatch();
+      signal.removeEventListener('abort', onAbort);
+      if ((await residentBytes(this.pid)) > this.#memoryLimit * keptShare)
+        this.kill(new Error('it has grown'));
+    }
+  }
+
+  kill(reason: Error): void {
+    this.#killedFor ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Kills it. Resolves when it is gone. */
+  async close(): Promise<void> {
+    this.#child.ref();
+    this.kill(new Error('it is no longer needed'));
+    await this.#ended.catch(() => {});
+  }
+
+  #ask(job: PictureJob): Promise<Reply> {
+    return new Promise((resolve) => {
+      this.#child.once('message', (reply) => resolve(reply as Reply));
+      if (this.#child.connected) this.#child.send(job);
+    });
+  }
+}
