@@ -97,19 +97,9 @@ const openGateway = async (
   const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, trash, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
-    store,
-    cloudFiles,
-    digests,
-    resumable,
-    plans,
-    quota,
-    trash,
-    trashDays,
+    ...{ store, cloudFiles, digests, resumable, plans, quota, trash, trashDays },
+    ...{ deployment, uploads, log, newState },
     direct: store.direct ?? null,
-    deployment,
-    uploads,
-    log,
-    newState,
     quarantineFor: config.scan.quarantineDays * day,
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,

@@ -5,6 +5,9 @@ import type { GatewayStores } from './open-stores.ts';
 import { FileChecks, type OnRefused } from './quarantine/file-checks.ts';
 import { Scanner } from './scan/scanner.ts';
 
+/** Between two looks for files that wait for the scanner. Milliseconds. */
+const longestInterval = 60_000;
+
 /** Null: files are not scanned. */
 export function openChecks(
   { config, log, metrics }: ProcessServices,
@@ -25,6 +28,8 @@ export function openChecks(
   return new FileChecks({
     ...{ scanner, policy, cloudFiles, store, onRefused, log },
     lock: locks('scan'),
+    // the janitor may find files that wait
+    interval: Math.min(config.janitorInterval, longestInterval),
     // no other process uses the embedded stores
     alone: config.clickhouse === undefined,
   });

@@ -27,7 +27,7 @@ interface FileChecksDeps {
   readonly alone: boolean;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Between two looks for files that wait. Milliseconds. */
-  readonly interval?: number;
+  readonly interval: number;
   /** How long the request that completes an upload waits for its verdict. Milliseconds. */
   readonly patience?: number;
 }
@@ -39,6 +39,8 @@ interface Checked {
   readonly signature?: string | undefined;
 }
 
+/** Longest time between two looks while the scanner is away. Milliseconds. */
+const whileAway = 5000;
 /** The slowest expected read from the object store. Bytes per millisecond. */
 const slowestRead = 1000;
 /** Of a check, beside what its size takes, and of the change of a row. Milliseconds. */
@@ -63,7 +65,7 @@ export class FileChecks {
   /** Files that are left alone for a while. */
   readonly #resting = new LRUCache<string, true>({ ...upTo(10_000), ttl: rest.failed });
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(deps: FileChecksDeps) {
     this.#deps = deps;
@@ -108,14 +110,12 @@ export class FileChecks {
 
   /** Looks for files that wait, now and on a timer. */
   start(): void {
-    const { interval = 60_000 } = this.#deps;
-    const look = (): void => {
-      this.#looking ??= this.look().finally(() => {
-        this.#looking = null;
-      });
-    };
-    look();
-    this.#timer = setInterval(look, interval).unref();
+    const { interval, scanner } = this.#deps;
+    this.#looking = this.look().then(() => {
+      if (this.#closing.signal.aborted) return;
+      const pause = scanner.isAway ? Math.min(interval, whileAway) : interval;
+      this.#timer = setTimeout(() => this.start(), pause).unref();
+    });
   }
 
   /** Scans files that wait. Never rejects. */
@@ -131,7 +131,7 @@ export class FileChecks {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#closing.abort(new Error('the server is stopping'));
     await this.#looking;
     await Promise.allSettled(this.#running.values());

@@ -125,13 +125,17 @@ export class Scanner {
     }
   }
 
-  /** Whether the scanner answers. Never rejects. */
+  /** Whether the scanner answers, which decides whether files are sent to it. Never rejects. */
   async answers(): Promise<boolean> {
     const { connect, ping } = this.#times;
     try {
       const stream = new ClamdStream(this.#options.address, 'PING', { connect, stalled: ping });
-      return (await stream.answer(ping)) === 'PONG';
-    } catch {
+      const answer = await stream.answer(ping);
+      if (answer !== 'PONG') throw new Error(`clamd answered ${JSON.stringify(answer.slice(0, 200))}`);
+      this.#worked();
+      return true;
+    } catch (error) {
+      this.#broke(error);
       return false;
     }
   }
@@ -177,7 +181,7 @@ export class Scanner {
       outcome = failed(error);
     }
     // one file that takes clamd long says nothing about the others
-    if (outcome.is === 'failed' && !(await this.answers())) this.#broke(outcome.error);
+    if (outcome.is === 'failed') await this.answers();
     else this.#worked();
     return outcome;
   }
@@ -188,7 +192,7 @@ export class Scanner {
     return outcome;
   }
 
-  #broke(error: Error): void {
+  #broke(error: unknown): void {
     if (this.#health.broke()) this.#options.log.warn({ err: error }, 'the virus scanner is away');
   }
 

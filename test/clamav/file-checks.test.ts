@@ -42,6 +42,7 @@ async function setUp(
     ...{ policy, cloudFiles, store, log, patience },
     lock: ownLocks()('scan'),
     alone: true,
+    interval: 1e6,
     async onRefused({ name, state }, signature) {
       if (failsToTell) throw new Error('nobody listens');
       told.push(`${name} ${state} ${signature} ${rows.get(name)?.state}`);
