@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
@@ -172,6 +173,10 @@ function filesOf(cloudFiles: CloudFiles, deleteCondemned: () => void): ProjectFi
       const files = await Promise.all(stored.map((name) => cloudFiles.findByName(name, signal)));
       return files.filter((file) => file?.ownerId === ownerId && file.projectSlug === slug) as CloudFile[];
     },
+    async isHidden({ ownerId, slug: projectSlug }, name, signal) {
+      const found = isStoredName(name) ? await cloudFiles.findAny(name, signal) : null;
+      return found?.ownerId === ownerId && found.projectSlug === projectSlug && !isPublished(found);
+    },
     async stored(_, names, signal) {
       const found = await cloudFiles.findByPrefixes(names.filter(isStoredName), signal);
       return new Set(found.filter((file) => isPublished(file)).map(({ name }) => name));
@@ -206,7 +211,8 @@ function openPictures(
   { store, cloudFiles, locks }: Pick<GatewayStores, 'store' | 'cloudFiles'> & { readonly locks: Locks },
 ): { readonly pictures: Pictures; readonly maker: PictureMaker } {
   const { imagePresets: presets, imageMemoryBytes: memoryLimit, workers: gateways } = config;
-  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways, log });
+  const folder = join(config.dataDir, 'pictures');
+  const maker = new PictureMaker({ store, cloudFiles, folder, memoryLimit, gateways, log });
   measurePictures(metrics, maker);
   const { id: deploymentId } = deployment;
   return { maker, pictures: new Pictures({ deploymentId, store, projects, maker, locks, presets }) };

@@ -4,8 +4,8 @@ import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { pathOf } from './export-paths.ts';
 import type { ExportPlace } from './export-place.ts';
 import type { Progress } from './progress.ts';
-import { fileAddress, ownerOf, readFileRules } from './remote-file.ts';
-import { bytesOf, CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
+import { fileAddress, isGone, ownerOf, readFileRules } from './remote-file.ts';
+import { bytesOf, CutTransfer, type RemoteServer } from './remote-server.ts';
 import { readSpace, spacePath } from './remote-space.ts';
 import {
   type DoneItem,
@@ -135,11 +135,12 @@ async function exportFiles(deps: TransferDeps, project: string): Promise<number>
 type ListedFile = Omit<ExportedFile, 'sha256'> & { readonly sha256?: string };
 
 function exportedFile(file: ListedFile, { sha256, owner }: DoneItem): ExportedFile {
-  const { name, originalName, contentType, size, createdAt } = file;
-  return { name, originalName, contentType, size, createdAt, sha256, ...(owner && { owner }) };
+  const { name, originalName, contentType, size, createdAt, expiresAt } = file;
+  const more = { ...(owner && { owner }), ...(expiresAt && { expiresAt }) };
+  return { name, originalName, contentType, size, createdAt, sha256, ...more };
 }
 
-/** Null: it was deleted meanwhile. */
+/** Null: it was deleted meanwhile, or has expired. */
 async function fetchFile(deps: TransferDeps, project: string, file: ListedFile): Promise<DoneItem | null> {
   const { server, stored, progress } = deps;
   const path = pathOf.file(project, file.name);
@@ -159,7 +160,7 @@ async function fetchFile(deps: TransferDeps, project: string, file: ListedFile):
     progress.done(what);
     return item;
   } catch (error) {
-    if (!(error instanceof RefusedCall) || error.status !== 404) throw error;
+    if (!isGone(error)) throw error;
     progress.say(`${what}: it was deleted meanwhile`);
     return null;
   }

@@ -5,7 +5,7 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { pathOf } from './export-paths.ts';
 import { filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
-import { fileAddress, fileAt, fileRulesAddress, isCopyOf } from './remote-file.ts';
+import { fileAddress, fileAt, fileRulesAddress, hasExpired, isCopyOf } from './remote-file.ts';
 import { type FinishedJob, type ImportJob, RemoteJobs } from './remote-jobs.ts';
 import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePath } from './remote-space.ts';
 import { DamagedItem, type ExportedFile, type Manifest } from './stored-export.ts';
@@ -137,13 +137,16 @@ async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImp
 
 async function importFile(deps: ImportDeps, project: string, file: ExportedFile): Promise<void> {
   const { server, stored, progress } = deps;
-  const { name, originalName, contentType, size, createdAt, sha256, owner } = file;
+  const { name, originalName, contentType, size, createdAt, expiresAt, sha256, owner } = file;
+  if (hasExpired(file)) return;
   const there = await fileAt(server, project, name);
   if (there !== null && isCopyOf(there, file)) return;
   const item = await stored.present(pathOf.file(project, name));
   if (item.bytes !== size || item.sha256 !== sha256)
     throw new DamagedItem(`${item.path} is not the file that ${pathOf.files(project)} names`);
-  const kept = new URLSearchParams({ originalName, createdAt, ...(owner && { owner }) });
+  const expiresIn = expiresAt && `${Math.ceil((Date.parse(expiresAt) - Date.parse(createdAt)) / 1000)}`;
+  const more = { ...(owner && { owner }), ...(expiresIn && { expiresIn }) };
+  const kept = new URLSearchParams({ originalName, createdAt, ...more });
   await server.json(`${fileAddress(project, name)}?${kept}`, {
     method: 'PUT',
     headers: {

@@ -26,6 +26,16 @@ export function fileAddress(project: string, name: string): string {
   return `/_f_/${encodeURIComponent(project)}/${encodeURIComponent(name)}`;
 }
 
+/** Whether a call was refused because there is no such file, or because it has expired. */
+export function isGone(error: unknown): boolean {
+  return error instanceof RefusedCall && (error.status === 404 || error.status === 410);
+}
+
+/** Whether the time of an exported file is over. */
+export function hasExpired({ expiresAt }: Pick<ExportedFile, 'expiresAt'>): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now();
+}
+
 /** What the server reports about a file; null: it has no such file. */
 export async function fileAt(
   server: RemoteServer,
@@ -41,7 +51,7 @@ export async function fileAt(
       return { size: Number(headers.get('content-length')), sha256, owner: ownerOf(answer) };
     });
   } catch (error) {
-    if (error instanceof RefusedCall && error.status === 404) return null;
+    if (isGone(error)) return null;
     throw error;
   }
 }

@@ -48,6 +48,8 @@ export interface ExportedFile {
   readonly sha256: string;
   /** The id of the user who uploaded it, for rules of files; absent: none. */
   readonly owner?: string;
+  /** Absent: it stays. */
+  readonly expiresAt?: string;
 }
 
 /** Throws if the end of a file shows that it is incomplete. @param end the last four bytes, or all of a shorter file */

@@ -10,7 +10,7 @@ import type { TableSums } from './compare-tables.ts';
 import { pathOf } from './export-paths.ts';
 import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
 import { FolderPlace } from './folder-place.ts';
-import { fileAddress, fileAt, readFileRules } from './remote-file.ts';
+import { fileAddress, fileAt, hasExpired, readFileRules } from './remote-file.ts';
 import { bytesOf } from './remote-server.ts';
 import { readSpace } from './remote-space.ts';
 import { DamagedItem, digestOf, type ExportedFile, type Manifest } from './stored-export.ts';
@@ -76,7 +76,7 @@ async function fileDifference(deps: VerifyDeps, project: string, file: ExportedF
   const { server, stored } = deps;
   await stored.checked(pathOf.file(project, file.name));
   const there = await fileAt(server, project, file.name);
-  if (there === null) return 'the server has no such file';
+  if (there === null) return hasExpired(file) ? null : 'the server has no such file';
   if (there.owner !== file.owner) return 'another user uploaded it';
   if (there.size !== file.size) return `it has ${there.size} bytes, not ${file.size}`;
   const digest = (answer: Response): Promise<string> => digestOf(bytesOf(answer));

@@ -50,6 +50,8 @@ export interface FilesAsked {
   readonly sort?: 'createdAt' | 'name';
   readonly order?: 'asc' | 'desc';
   readonly sha256?: string;
+  /** Whether to list deleted files that can be restored instead. */
+  readonly trash?: boolean;
   /** Files per page: 1 to 200. */
   readonly limit?: number;
   /** The `next` of the previous page. */
@@ -140,8 +142,12 @@ export interface UploadLinkOptions extends Abortable {
   readonly maxBytes?: number;
   /** Such as `image/png`, or `image/` for all images. */
   readonly type?: string;
+  /** Files whose bytes are not of the type are refused as well. */
+  readonly verifyType?: boolean;
   /** Most uploads. */
   readonly times?: number;
+  /** Seconds that a file stays, unless its uploader says less. */
+  readonly fileExpiresIn?: number;
 }
 
 /** Addresses for uploads without a token; `upload` takes them as well. */

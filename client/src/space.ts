@@ -22,6 +22,11 @@ export interface FileValue {
   readonly s3Link: string;
   readonly contentType: string;
   readonly size: number;
+  /** Pixels, as shown, of pictures and videos where they are known. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Seconds, of videos and sound where it is known. */
+  readonly duration?: number;
 }
 export type FieldType = keyof ValuesOfTypes;
 

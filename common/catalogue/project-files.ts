@@ -7,13 +7,24 @@ interface FilesPlace {
   readonly slug: string;
 }
 
+/** A file with what answers have of it. */
+export interface ProjectFile extends RuledFile {
+  /** Pixels, as shown; absent: not a picture or video, or not known. */
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  /** Seconds; absent: neither video nor sound, or not known. */
+  readonly duration?: number | undefined;
+}
+
 /** The facts about the files of a project, for services that do not store them. */
 export interface ProjectFiles {
   newest(project: FilesPlace, limit: number, signal: AbortSignal): Promise<readonly RuledFile[]>;
   /** Whether there are any, also in the trash or held back by a scanner. */
   hasAny(project: FilesPlace, signal: AbortSignal): Promise<boolean>;
+  /** Whether there is such a file that is not shown: in the trash, expired, or held back by a scanner. */
+  isHidden(project: FilesPlace, name: string, signal: AbortSignal): Promise<boolean>;
   /** The files among the names. */
-  named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly RuledFile[]>;
+  named(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<readonly ProjectFile[]>;
   /** The names that have a file, whatever caches say. */
   stored(project: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Deletes files that no record names any more, soon (file-uses/). Absent: another process does it, within minutes. */
@@ -23,6 +34,10 @@ export interface ProjectFiles {
 interface Row extends Omit<RuledFile, 'createdAt' | 'owner'> {
   readonly owner: string;
   readonly created: number;
+  /** 0: not known. */
+  readonly width: number;
+  readonly height: number;
+  readonly duration: number;
 }
 
 /** Reads the table of files. */
@@ -45,11 +60,18 @@ export class TableFiles implements ProjectFiles {
     return (await this.#db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
   }
 
+  async isHidden({ ownerId, slug }: FilesPlace, name: string, signal: AbortSignal): Promise<boolean> {
+    const sql = `SELECT 1 FROM ${this.#table} WHERE name = ${textLiteral(name)} AND owner_id = ${textLiteral(ownerId)}
+      AND project_slug = ${textLiteral(slug)}
+      AND (trashed_at > 0 OR state != '' OR (expires_at > 0 AND expires_at <= ${Date.now()})) LIMIT 1`;
+    return (await this.#db.rows({ sql, signal, home: 'cloud_files', account: ownerId })).length > 0;
+  }
+
   async named(
     project: FilesPlace,
     names: readonly string[],
     signal: AbortSignal,
-  ): Promise<readonly RuledFile[]> {
+  ): Promise<readonly ProjectFile[]> {
     if (names.length === 0) return [];
     return this.#read(project, `name IN (${names.map(textLiteral).join(', ')})`, signal);
   }
@@ -66,14 +88,16 @@ export class TableFiles implements ProjectFiles {
     { ownerId, slug }: FilesPlace,
     more: string,
     signal: AbortSignal,
-  ): Promise<readonly RuledFile[]> {
+  ): Promise<readonly ProjectFile[]> {
     const sql = `SELECT id, name, original_name AS originalName, content_type AS contentType, owner,
-      toFloat64(size) AS size, toFloat64(toUnixTimestamp64Milli(created_at)) AS created FROM ${this.#table}
+      width, height, duration, toFloat64(size) AS size, toFloat64(toUnixTimestamp64Milli(created_at)) AS created FROM ${this.#table}
       WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)}
       AND trashed_at = 0 AND state = '' AND (expires_at = 0 OR expires_at > ${Date.now()}) AND ${more}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: 'cloud_files', account: ownerId });
-    return rows.map(({ owner, created, ...file }) => ({
+    return rows.map(({ owner, created, width, height, duration, ...file }) => ({
       ...file,
+      ...(width === 0 ? {} : { width, height }),
+      ...(duration === 0 ? {} : { duration }),
       ...(owner === '' ? {} : { owner }),
       createdAt: new Date(created),
     }));

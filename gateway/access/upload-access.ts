@@ -8,6 +8,7 @@ import type { Grants } from '#kernel/grants.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import type { FileDraft } from '../files/file-draft.ts';
+import { registeredType } from '../inspect/registered-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { assertMayUpload, maxBytesFor } from './bound-files.ts';
 import { shortestOf } from './file-lifetime.ts';
@@ -129,9 +130,18 @@ export function assertFits(
   if (bytes > maxBytes) throw payloadTooLarge(maxBytes, 'File');
   const { contentType } = draft;
   const { type = '' } = link ?? {};
-  if (type !== '' && !isOfTypes([type], contentType))
+  if (
+    type !== '' &&
+    !isOfTypes([type, registeredType(type)], registeredType(contentType)) &&
+    !isOfTypes([type], contentType)
+  )
     throw linkRefused(`The link takes files of type ${type}, not ${contentType}`);
   if (bound !== undefined) assertMayUpload(bound, draft, size);
+}
+
+/** The type that the bytes of a file must have; undefined: nobody asks. */
+export function verifiedType({ link }: UploadGrant): string | undefined {
+  return link?.verifyType === true ? link.type : undefined;
 }
 
 function parameter({ query }: HttpRequest, wanted: string): string | undefined {

@@ -16,8 +16,11 @@ import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile, HiddenState, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
-import { fileOfDraft } from '../files/file-draft.ts';
+import { type FileDraft, fileOfDraft } from '../files/file-draft.ts';
+import { InspectedDraft, type InspectedFile } from '../files/inspected-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
+import { inspectObject } from '../inspect/inspect-object.ts';
+import type { MediaSizes } from '../inspect/sizes.ts';
 import { type DirectPlan, partCount, plannedParts, uploadOf } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { SentPart } from './plan-request.ts';
@@ -72,7 +75,10 @@ export class DirectCompletion {
         ? { object: await this.#wholeObject(plan, sent, signal), parts: null }
         : await this.#joined(plan, sent, signal);
     const { verified, sha256 } = await this.#verify(plan, found, verify);
-    return (verified === 'bytes' && (await this.#outlasted(plan))) || this.#store(plan, verified, sha256);
+    const made = verified === 'bytes' ? await this.#outlasted(plan) : null;
+    if (made !== null) return made;
+    const { file, sizes } = await this.#inspect(plan, storeDeadline());
+    return this.#store(plan, file, { verified, sha256, ...sizes });
   }
 
   /** After a long read: the file that another completion made meanwhile. Throws 410 if the janitor has ended the plan. */
@@ -164,6 +170,26 @@ export class DirectCompletion {
     return { verified: proofOf(plan, found, abilities), sha256 };
   }
 
+  /** The file with the type of its bytes. Removes them and throws 403 when the link takes no files of their type. */
+  async #inspect(
+    { file, size, verifiedType, ...plan }: DirectPlan,
+    signal: AbortSignal,
+  ): Promise<InspectedFile> {
+    const inspection = new InspectedDraft(file, verifiedType);
+    const bytes = await inspectObject(
+      this.#deps.store,
+      { key: file.objectKey, size },
+      inspection.asks,
+      signal,
+    );
+    try {
+      return inspection.of(bytes);
+    } catch (error) {
+      await this.#refuse({ file, size, ...plan }, storeDeadline());
+      throw error;
+    }
+  }
+
   /** Ends a plan whose object is something else, but for what was sent at once, which can be sent again. */
   async #refuse(plan: DirectPlan, signal: AbortSignal): Promise<void> {
     const { store, plans, cloudFiles } = this.#deps;
@@ -174,7 +200,11 @@ export class DirectCompletion {
   }
 
   /** Inserts the row. If that fails, the plan stays, and the completion can be asked for again. */
-  async #store(plan: DirectPlan, verified: Verified, sha256: string | undefined): Promise<CloudFile> {
+  async #store(
+    plan: DirectPlan,
+    draft: FileDraft,
+    bytes: Pick<CloudFile, 'verified' | 'sha256'> & MediaSizes,
+  ): Promise<CloudFile> {
     const { cloudFiles, projects, quota, usage, plans, keepsParts, newState: state } = this.#deps;
     const { ownerId, projectSlug } = plan.file;
     const signal = commitDeadline();
@@ -187,7 +217,7 @@ export class DirectCompletion {
       const now = new Date();
       const { size } = plan;
       // no CRC-32 is known of bytes that did not pass
-      const file = fileOfDraft(plan.file, { size, crc32: 0, sha256, verified, state }, now);
+      const file = fileOfDraft(draft, { size, crc32: 0, ...bytes, state }, now);
       await cloudFiles.insert(file, signal);
       stored = true;
       usage.add(ownerId, projectSlug, { files: 1, bytesStored: size });

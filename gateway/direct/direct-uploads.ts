@@ -53,7 +53,7 @@ export interface DirectUploadsDeps extends CompleteDeps {
 export interface PlanReference extends Omit<PlanAddress, 'deploymentId'> {}
 
 /** Who plans an upload, beside its account. */
-export type PlanSender = Pick<DirectPlan, 'bound' | 'link'>;
+export type PlanSender = Pick<DirectPlan, 'bound' | 'link' | 'verifiedType'>;
 
 /** A plan that has not ended, or the file that it became. */
 export type Planned =

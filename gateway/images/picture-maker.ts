@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { ImagePreset } from '#kernel/config/image-presets.ts';
@@ -12,6 +11,7 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { fetchWhole } from './fetched-file.ts';
+import { makeOwnFolder } from './own-folder.ts';
 import { type MadePicture, PictureCrash } from './picture-process.ts';
 import { PictureProcesses } from './picture-processes.ts';
 import { type StoredVariant, type VariantAddress, variantKey } from './variant-key.ts';
@@ -21,6 +21,8 @@ interface PictureMakerParts {
   /** Without metrics: pictures are no uploads. */
   readonly store: Pick<ObjectStore, 'read' | 'create' | 'delete'>;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
+  /** Where temporary files may be. */
+  readonly folder: string;
   /** Bytes of a process that makes pictures. */
   readonly memoryLimit: number;
   /** Processes that share the cores. */
@@ -79,7 +81,10 @@ export class PictureMaker {
   async close(): Promise<void> {
     this.#closing.abort(shuttingDown());
     await this.#processes.close();
-    if (this.#folder !== null) await rm(await this.#folder, { recursive: true, force: true });
+    if (this.#folder === null) return;
+    await rm(await this.#folder, { recursive: true, force: true });
+    // unless other processes have theirs in it
+    await rmdir(this.#parts.folder).catch(() => {});
   }
 
   async #draw(
@@ -89,7 +94,8 @@ export class PictureMaker {
     wanted: AbortSignal,
   ): Promise<MadePicture> {
     const signal = AbortSignal.any([wanted, this.#closing.signal]);
-    const path = join(await this.#ownFolder(), randomUUID());
+    const folder = await this.#ownFolder();
+    const path = join(folder, randomUUID());
     const framePath = `${path}.png`;
     const isVideo = file.contentType.startsWith('video/');
     try {
@@ -133,7 +139,11 @@ export class PictureMaker {
   }
 
   #ownFolder(): Promise<string> {
-    this.#folder ??= mkdtemp(join(tmpdir(), 'sluice-pictures-'));
+    // a full disk may have room later
+    this.#folder ??= makeOwnFolder(this.#parts.folder).catch((error: unknown) => {
+      this.#folder = null;
+      throw error;
+    });
     return this.#folder;
   }
 }

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { invalidImage, notImplemented } from '#kernel/errors/catalogue.ts';
@@ -63,7 +62,7 @@ export class PictureProcess {
     }
     this.#memoryLimit = memoryLimit;
     this.#child = fork(program, [String(missing), String(mostPixels)], {
-      cwd: tmpdir(),
+      cwd: '/',
       // more arenas keep what pictures have freed
       env: { TZ: 'UTC', MALLOC_ARENA_MAX: '2', UV_THREADPOOL_SIZE: '2' },
       execArgv: [`--max-old-space-size=${heapLimit}`],

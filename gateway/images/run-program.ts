@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { setPriority, tmpdir } from 'node:os';
+import { setPriority } from 'node:os';
 import { invalidImage } from '#kernel/errors/catalogue.ts';
 import { watchMemory } from './watch-memory.ts';
 
@@ -26,7 +26,7 @@ export async function runProgram(
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
-  const child = spawn(command, args, { cwd: tmpdir(), env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
   let killedFor: Error | null = null;
   const kill = (reason: Error): void => {
     killedFor ??= reason;

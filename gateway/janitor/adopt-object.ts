@@ -5,7 +5,9 @@ import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { readObjectMetadata } from '../files/object-metadata.ts';
+import { inspectObject } from '../inspect/inspect-object.ts';
 import { isPlanned } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
@@ -54,9 +56,14 @@ export async function adoptObject(
   if (!dryRun && (await resumable.isRefused(key, signal))) return 'nothing there';
   const sha256 = dryRun ? undefined : await digests.of(store.read(key, null, signal));
   const { contentType, size, lastModified } = stored;
-  const draft = { ...metadata, name: parts.name, objectKey: key, contentType };
+  const inspection = new InspectedDraft(
+    { ...metadata, name: parts.name, objectKey: key, contentType },
+    undefined,
+  );
+  const bytes = await inspectObject(store, { key, size }, inspection.asks, signal);
+  const { file: draft, sizes } = inspection.of(bytes);
   // objects have no checksum, and the bytes are not read for one
-  const file = fileOfDraft(draft, { size, crc32: 0, sha256, state: newState }, lastModified);
+  const file = fileOfDraft(draft, { size, crc32: 0, sha256, ...sizes, state: newState }, lastModified);
   // the row may have been inserted during a long read, or just before its plan was removed
   if (
     (sha256 !== undefined || isPlanned(parts.name)) &&

@@ -17,6 +17,8 @@ export interface UploadLink {
   readonly maxBytes: number;
   /** A media type, or the beginning of one up to its slash; empty: any. */
   readonly type: string;
+  /** The bytes of files are of the type as well, and not only what their clients say. */
+  readonly verifyType?: boolean;
   /** Number of uploads; 0: any. */
   readonly times: number;
   /** The longest that a file stays. Seconds; absent: as long as others. */

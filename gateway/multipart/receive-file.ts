@@ -1,5 +1,6 @@
 import { invalidMultipart, missingFilePart, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import type { ObjectWriter } from '#objects/object-store.ts';
+import type { FileHead } from '../inspect/file-head.ts';
 import {
   type BodyReader,
   type ObjectStage,
@@ -41,7 +42,7 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   /** Checksums of the whole form. */
   readonly bodyChecksums?: FileChecksums;
   /** Begins the object for the file part. Its signal is aborted as soon as the upload fails. */
-  readonly begin: (file: FilePart, signal: AbortSignal) => Promise<ObjectWriter>;
+  readonly begin: (file: FilePart, signal: AbortSignal, head: FileHead) => Promise<ObjectWriter>;
 }
 
 /**
@@ -153,7 +154,7 @@ class FormReader implements BodyReader {
     checksums.begin();
     const file = { fileName: head.fileName, contentType: head.contentType, fields };
     this.#onFile(file);
-    this.#object.begin((signal) => begin(file, signal));
+    this.#object.begin((signal, head) => begin(file, signal, head));
     return (chunk) => {
       this.#fileBytes += chunk.byteLength;
       if (this.#fileBytes > maxFileBytes) throw payloadTooLarge(maxFileBytes, 'File');

@@ -6,7 +6,7 @@ import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { withLifetime } from '../access/file-lifetime.ts';
-import { assertFits, type UploadAccess } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess, verifiedType } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { AddressedPart, DirectUploads, PlanReference, PlanSender } from '../direct/direct-uploads.ts';
 import {
@@ -57,7 +57,9 @@ export function planOperation({ access, direct, checks }: DirectDeps): Handler {
     );
     assertFits(grant, file, wanted.size, wanted.size);
     checks?.assertTakes(wanted.size);
+    const verified = verifiedType(grant);
     const sender: PlanSender = {
+      ...(verified !== undefined && { verifiedType: verified }),
       ...(bound && { bound: true }),
       ...(link && { link: { id: link.id, times: link.times } }),
     };

@@ -8,11 +8,11 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
 import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
-import { assertFits } from '../access/upload-access.ts';
+import { assertFits, verifiedType } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
-import { objectDescription } from '../files/object-description.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { propertiesOfQuery, propertyParameters } from '../files/sent-properties.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
@@ -24,7 +24,7 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { inspected, storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 export const putFile: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file as a plain body',
@@ -55,7 +55,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const projectSlug = readProjectSlug(request);
     const copy = readCopy(request);
     const properties = propertiesOfQuery(request);
-    const contentType = readContentType(request, copy !== null);
+    const contentType = readType(request, copy !== null);
     // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
@@ -83,6 +83,7 @@ function putFileOperation(deps: UploadDeps): Handler {
       assertFits(grant, draft, length, body.contentLength);
       deps.checks?.assertTakes(length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
+      const inspection = new InspectedDraft(draft, verifiedType(grant));
       const received = await receiveBody({
         body,
         signal,
@@ -95,25 +96,27 @@ function putFileOperation(deps: UploadDeps): Handler {
         maxBodyBytes: grant.maxBytes,
         reader(object) {
           deps.uploads.begin(request, draft.objectKey);
-          object.begin((stopped) => deps.store.create(draft.objectKey, objectDescription(draft), stopped));
+          object.begin(async (stopped, head) =>
+            deps.store.create(draft.objectKey, await inspection.description(head), stopped),
+          );
           return plainReader(object, checksums);
         },
       });
-      const file = { received, draft, onCleanup, keyed, bound, createdAt: copy?.createdAt };
-      return storeFile(deps, request, file);
+      const { file, sizes } = await inspected(inspection, received, onCleanup);
+      const upload = { received, draft: file, sizes, onCleanup, keyed, bound, createdAt: copy?.createdAt };
+      return storeFile(deps, request, upload);
     };
     return deps.keys.use(request, grant, store, copy);
   });
 }
 
-/** The type of the file; undefined: the client says none. Throws 400 for a form. */
-function readContentType(request: HttpRequest, isCopy: boolean): string | undefined {
+/** The declared type; undefined: none. Throws 415 for a form. */
+function readType(request: HttpRequest, isCopy: boolean): string | undefined {
   const sent = request.header('content-type');
-  if (isCopy) return sent;
+  if (isCopy || sent === undefined) return sent;
   // curl sends this type with every --data-binary
-  if (sent?.trim() === 'application/x-www-form-urlencoded') return undefined;
-  if (sent !== undefined && /^\s*multipart\//i.test(sent))
-    throw wrongContentType('the type of the file; send a form by POST');
+  if (sent.trim() === 'application/x-www-form-urlencoded') return undefined;
+  if (/^\s*multipart\//i.test(sent)) throw wrongContentType('the type of the file; send a form by POST');
   return sent;
 }
 

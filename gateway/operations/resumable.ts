@@ -5,7 +5,7 @@ import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { withLifetime } from '../access/file-lifetime.ts';
-import { assertFits, type UploadAccess } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess, verifiedType } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../files/file-draft.ts';
@@ -81,7 +81,12 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
       return answer(201, await settled(deps, joined), deps, { location: addressOf(file) });
     }
     assertFits(grant, file, Math.max(length ?? 0, chunk?.body.contentLength ?? 0), length ?? undefined);
-    const limits = { ...((link || bound) && { maxBytes }), ...(bound && { bound: true as const }) };
+    const verified = verifiedType(grant);
+    const limits = {
+      ...((link || bound) && { maxBytes }),
+      ...(bound && { bound: true as const }),
+      ...(verified !== undefined && { verifiedType: verified }),
+    };
     const more = { length, ...(concat && { concat }), ...limits };
     deps.checks?.assertTakes(length ?? 0);
     const created = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);

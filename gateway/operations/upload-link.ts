@@ -10,6 +10,7 @@ import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/open
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
 import { longestExpiry } from '../files/sent-properties.ts';
+import { canVerify } from '../files/verified-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -33,6 +34,10 @@ const termsSchema: Readonly<Record<string, Schema>> = {
     type: 'string',
     pattern: filterPattern.source,
     description: 'A media type, or the beginning of one up to its slash, such as `image/`',
+  },
+  verifyType: {
+    type: 'boolean',
+    description: 'Files whose bytes are not of the type are refused as well',
   },
   times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'Number of uploads' },
   fileExpiresIn: {
@@ -58,11 +63,12 @@ export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   body: {
     description: 'What the link allows',
     content: jsonContent(
-      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'times', 'fileExpiresIn'] }),
+      exactObject(termsSchema, { optional: ['maxBytes', 'type', 'verifyType', 'times', 'fileExpiresIn'] }),
       {
         expiresIn: 600,
         maxBytes: 5_000_000,
         type: 'image/',
+        verifyType: true,
         times: 1,
       },
     ),
@@ -101,7 +107,7 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   };
 }
 
-type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'times' | 'fileExpiresIn'> & {
+type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'verifyType' | 'times' | 'fileExpiresIn'> & {
   readonly expiresIn: number;
 };
 
@@ -111,6 +117,7 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
     expiresIn,
     maxBytes = maxUploadBytes,
     type = '',
+    verifyType,
     times = 0,
     fileExpiresIn,
     ...others
@@ -128,11 +135,21 @@ function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
     const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a string';
     if (problem !== null) problems.push(`type ${problem}`);
   }
+  if ('verifyType' in sent) problems.push(...verifyTypeProblems(verifyType, type));
   // a misspelled limit would not limit anything
   const known = Object.keys(termsSchema).join(', ');
   for (const name of Object.keys(others).slice(0, 3))
     problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of ${known}`);
   if (problems.length > 0) throw invalidBody(problems);
-  const limits = { expiresIn, maxBytes, type: type.toLowerCase(), times };
+  const limits = { expiresIn, maxBytes, type: type.toLowerCase(), ...(verifyType && { verifyType }), times };
   return fileExpiresIn === undefined ? limits : { ...limits, fileExpiresIn };
+}
+
+function verifyTypeProblems(verifyType: unknown, type: unknown): string[] {
+  if (typeof verifyType !== 'boolean') return ['verifyType should be true or false'];
+  if (!verifyType || typeof type !== 'string') return [];
+  if (type === '') return ['verifyType needs a type'];
+  return canVerify(type.toLowerCase())
+    ? []
+    : [`verifyType: bytes do not tell whether they are of type ${type}`];
 }

@@ -21,20 +21,21 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { assertMayStore } from '../access/bound-files.ts';
 import { withLifetime } from '../access/file-lifetime.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
-import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess, type UploadGrant, verifiedType } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
 import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft, fileOfDraft } from '../files/file-draft.ts';
-import { objectDescription } from '../files/object-description.ts';
+import { InspectedDraft, type InspectedFile } from '../files/inspected-draft.ts';
 import {
   propertiesOfQuery,
   propertyNames,
   propertyParameters,
   readProperties,
 } from '../files/sent-properties.ts';
+import type { MediaSizes } from '../inspect/sizes.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
@@ -185,6 +186,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
       projectSlug,
     });
   };
+  const found: { inspection?: InspectedDraft } = {};
   const received = await receiveFile({
     boundary,
     checksums,
@@ -200,20 +202,39 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     maxBodyBytes,
     signal: request.signal,
     onCleanup,
-    begin: async (part, signal) => {
+    begin: async (part, signal, head) => {
       const draft = describe(part);
       assertFits(grant, draft, leastBytes);
       deps.checks?.assertTakes(leastBytes);
       deps.uploads.begin(request, draft.objectKey);
-      return deps.store.create(draft.objectKey, objectDescription(draft), signal);
+      const inspection = new InspectedDraft(draft, verifiedType(grant));
+      found.inspection = inspection;
+      return deps.store.create(draft.objectKey, await inspection.description(head), signal);
     },
   });
-  return storeFile(deps, request, { received, draft: describe(received.part), onCleanup, keyed, bound });
+  const { file: draft, sizes } = await inspected(found.inspection as InspectedDraft, received, onCleanup);
+  return storeFile(deps, request, { received, draft, sizes, onCleanup, keyed, bound });
+}
+
+/** The file by its bytes. Throws 403 when they are of another type, and then removes them. */
+export async function inspected(
+  inspection: InspectedDraft,
+  { head, writer, release }: ReceivedObject,
+  onCleanup: OnCleanup,
+): Promise<InspectedFile> {
+  try {
+    return await inspection.ended(head);
+  } catch (error) {
+    onCleanup(writer.abort().then(release));
+    throw error;
+  }
 }
 
 interface ReceivedUpload {
   readonly received: ReceivedObject;
+  /** With the type of its bytes. */
   readonly draft: FileDraft;
+  readonly sizes: MediaSizes;
   readonly onCleanup: OnCleanup;
   /** Null: the request has no `Idempotency-Key` and is not a copy. */
   readonly keyed: RepeatedUpload | null;
@@ -260,14 +281,15 @@ async function storeNew(
   upload: ReceivedUpload,
   state: HiddenState | undefined,
 ): Promise<CloudFile> {
-  const { draft, received, createdAt = new Date() } = upload;
+  const { draft, sizes, received, createdAt = new Date() } = upload;
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
   let stored = false;
   try {
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
-    const file = fileOfDraft(draft, { size, crc32, sha256, state }, createdAt);
+    const { width, height, duration } = sizes;
+    const file = fileOfDraft(draft, { size, crc32, sha256, width, height, duration, state }, createdAt);
     await storeRow(deps, request, file, upload.createdAt !== undefined);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });

@@ -25,6 +25,8 @@ export interface DirectPlan {
   readonly bound?: true;
   /** The link whose use it took. */
   readonly link?: { readonly id: string; readonly times: number };
+  /** The type, or the beginning of one, that the bytes must have; absent: any. */
+  readonly verifiedType?: string;
   /** Milliseconds since 1970. */
   readonly plannedAt: number;
 }

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { combineCrc32 } from '#objects/crc32-combine.ts';
 import type { ObjectWriter, Part } from '#objects/object-store.ts';
 import type { Digest } from '../digest/file-digests.ts';
+import { FileHead } from '../inspect/file-head.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { ScanOutcome } from '../scan/scan-outcome.ts';
 import type { UploadScan } from '../scan/scanner.ts';
@@ -29,6 +30,7 @@ export interface AssembledObject {
   readonly sha256: string | undefined;
   /** What the scanner says; undefined: files are not scanned. */
   readonly scanned: ScanOutcome | undefined;
+  readonly head: FileHead;
 }
 
 interface SlabPart extends Part {
@@ -40,6 +42,8 @@ interface SlabPart extends Part {
  * is held until more bytes come, because completing the object stores the last one.
  */
 export class PartAssembler {
+  /** Its first bytes, for whoever begins the object. */
+  readonly head = new FileHead();
   readonly #args: PartAssemblerArgs;
   #slabs: Buffer[] = [];
   #slabFilled = 0;
@@ -112,12 +116,14 @@ export class PartAssembler {
   /**
    * Ends the object. Resolves when the store has every part, or when there is only one.
    * @param check gets the CRC32 of all bytes; its error fails the object
+   * @param goesOn more bytes of the file come by another request
    */
-  async finish(check: (crc32: number) => void): Promise<AssembledObject> {
+  async finish(check: (crc32: number) => void, goesOn = false): Promise<AssembledObject> {
     if (this.#writer === null) throw new Error('no object has begun');
     let last = this.#takePart();
     this.#last = last;
     check(this.#sizeChecksum);
+    this.head.add(last, !goesOn);
     if (this.#index > 0) {
       // store it at once, so that its memory is not held until the object is complete
       this.#last = null;
@@ -132,7 +138,8 @@ export class PartAssembler {
     const scanned = await this.#args.scan?.end(rest);
     if (this.#stopped) throw new Error('the object was given up');
     this.#last = null;
-    return { writer, last, size: this.#size, crc32: this.#sizeChecksum, sha256, scanned };
+    const head = this.head;
+    return { writer, last, size: this.#size, crc32: this.#sizeChecksum, sha256, scanned, head };
   }
 
   /**
@@ -141,6 +148,7 @@ export class PartAssembler {
    */
   async abort(): Promise<void> {
     this.#stopped = true;
+    this.head.drop(new Error('the object was given up'));
     this.#args.digest.drop();
     this.#args.scan?.drop();
     const held = [this.#takePart(), ...this.#ready.splice(0)];
@@ -175,7 +183,9 @@ export class PartAssembler {
   }
 
   #ship(): void {
-    this.#ready.push(this.#takePart());
+    const part = this.#takePart();
+    this.head.add(part, false);
+    this.#ready.push(part);
     this.#index++;
     this.#partBytes = this.#nextPartBytes();
     this.#pump();

@@ -2,6 +2,7 @@ import { overloaded, payloadTooLarge, requestTimeout } from '#kernel/errors/cata
 import type { ObjectWriter } from '#objects/object-store.ts';
 import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 import type { Digests } from '../digest/file-digests.ts';
+import type { FileHead } from '../inspect/file-head.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import type { Scanner } from '../scan/scanner.ts';
@@ -23,12 +24,15 @@ export interface BodyReader {
 
 /** Receives the object that a reader finds. */
 export interface ObjectStage {
-  /** Begins the object. Its signal is aborted as soon as the upload fails. */
-  begin(open: (signal: AbortSignal) => Promise<ObjectWriter>): void;
+  /** Begins the object. Its signal is aborted as soon as the upload fails; the head tells what the first bytes are. */
+  begin(open: (signal: AbortSignal, head: FileHead) => Promise<ObjectWriter>): void;
   /** The next bytes of the object. */
   write(bytes: Uint8Array): void;
-  /** The object is complete. @param check gets the CRC32 of its bytes; its error fails the upload */
-  finish(check: (crc32: number) => void): void;
+  /**
+   * The object is complete. @param check gets the CRC32 of its bytes; its error fails the upload
+   * @param goesOn more bytes of the file come by another request
+   */
+  finish(check: (crc32: number) => void, goesOn?: boolean): void;
   fail(error: unknown): void;
 }
 
@@ -109,9 +113,9 @@ class BodyReception {
       onError: (error) => this.#fail(error),
     });
     this.#reader = args.reader({
-      begin: (open) => this.#parts.start(open(this.#stopped.signal)),
+      begin: (open) => this.#parts.start(open(this.#stopped.signal, this.#parts.head)),
       write: (bytes) => this.#parts.write(bytes),
-      finish: (check) => this.#finish(check),
+      finish: (check, goesOn) => this.#finish(check, goesOn),
       fail: (error) => this.#fail(error),
     });
   }
@@ -181,8 +185,8 @@ class BodyReception {
     this.#reader.end();
   }
 
-  #finish(check: (crc32: number) => void): void {
-    this.#parts.finish(check).then(
+  #finish(check: (crc32: number) => void, goesOn?: boolean): void {
+    this.#parts.finish(check, goesOn).then(
       (assembled) => {
         if (this.#state === 'settled') {
           this.#parts.release(assembled.last);

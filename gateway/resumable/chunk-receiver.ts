@@ -2,7 +2,9 @@ import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
 import type { ObjectStore, ObjectWriter, Part, ResumableWriter } from '#objects/object-store.ts';
 import type { RequestBody } from '#server/http/http-types.ts';
 import { type Digests, noDigests } from '../digest/file-digests.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
+import type { FileHead } from '../inspect/file-head.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import {
   type BodyReader,
@@ -139,7 +141,7 @@ export class ChunkReceiver {
 
   #reader(object: ObjectStage, whole: RestThenBody): BodyReader {
     const { state, check, maxBytes, isLast = false } = this.#args;
-    object.begin(() => this.#open());
+    object.begin((_, head) => this.#open(head));
     let restBytes = state.rest?.size ?? 0;
     const most = (state.length ?? maxBytes) - offsetOf(state);
     return {
@@ -158,19 +160,20 @@ export class ChunkReceiver {
           this.#state = { ...this.#state, length: offsetOf(state) + this.#received };
         // "If [...] the checksum does not match, the chunk MUST be discarded": so is an incomplete one
         if (whole.failure !== null && check !== null) object.fail(whole.failure);
-        else object.finish(() => check?.finish());
+        else object.finish(() => check?.finish(), !this.#isAll);
       },
     };
   }
 
-  async #open(): Promise<ObjectWriter> {
-    const { file, written } = this.#args.state;
-    const writer = await this.#deps.store.resume(
-      file.objectKey,
-      objectDescription(file),
-      written,
-      this.#stopped.signal,
-    );
+  async #open(head: FileHead): Promise<ObjectWriter> {
+    const { file, written, concat, verifiedType } = this.#args.state;
+    let description = objectDescription(file);
+    if ((written?.size ?? 0) === 0 && concat !== 'partial') {
+      const inspection = new InspectedDraft(file, verifiedType);
+      description = await inspection.description(head);
+      if (head.isKnown) this.#state = { ...this.#state, ...(await inspection.ended(head)) };
+    }
+    const writer = await this.#deps.store.resume(file.objectKey, description, written, this.#stopped.signal);
     this.#writer = writer;
     return {
       writePart: (part) => this.#store(writer, part),

@@ -234,12 +234,12 @@ export class ResumableUploads {
     return address !== null && this.#deps.states.has(address, signal);
   }
 
-  /** Whether rules refuse an object without a row, which is then removed. */
+  /** Whether rules, or its bytes, refuse an object without a row, which is then removed. */
   async isRefused(objectKey: string, signal: AbortSignal): Promise<boolean> {
     const address = readFileKey(objectKey);
     if (address === null) return false;
     const state = await this.#deps.states.load(address, signal);
-    if (state?.bound === undefined) return false;
+    if (state === null || (state.bound === undefined && state.verifiedType === undefined)) return false;
     return this.#exclusive(state.file, () => this.#ends.removeRefused(state, signal));
   }
 

@@ -13,7 +13,9 @@ import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
+import { InspectedDraft } from '../files/inspected-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
+import { inspectObject } from '../inspect/inspect-object.ts';
 import { FileChecksums } from '../multipart/file-checksums.ts';
 import type { StateStore } from './state-store.ts';
 import type { UploadLease } from './upload-leases.ts';
@@ -76,28 +78,34 @@ export class UploadEnds {
    * Makes the row of a stored object, and removes the state of its upload. A partial upload waits to be joined.
    * @param known SHA-256, if one request brought all bytes; otherwise they are read again
    */
-  async store(state: UploadState, crc32: number, known?: string): Promise<Progress> {
+  async store(received: UploadState, crc32: number, known?: string): Promise<Progress> {
     let signal = finishDeadline();
-    if (state.concat === 'partial') {
-      await this.#digestOf(state, crc32);
-      return this.#keepPart(state, finishDeadline());
+    if (received.concat === 'partial') {
+      await this.#digestOf(received, crc32);
+      return this.#keepPart(received, finishDeadline());
     }
+    let state = received;
     const { ownerId, projectSlug, name } = state.file;
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const size = state.length ?? 0;
     // it may be in the trash by now, if only the state was left
     let file = await this.#deps.cloudFiles.findAny(name, signal);
     if (file === null) {
-      const refusal = await this.#refusalOf(state, signal);
-      if (refusal !== null) {
+      const inspected = await this.#inspectedOrRefusal(state, signal);
+      if (inspected instanceof ApiError) {
         await this.#takeBack(state, signal);
-        throw refusal;
+        throw inspected;
       }
+      state = inspected;
       const sha256 = await this.#digestOf(state, crc32, known);
       // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
-      file = fileOfDraft(state.file, { size, crc32, sha256, state: this.#deps.newState }, now);
+      file = fileOfDraft(
+        state.file,
+        { size, crc32, sha256, ...state.sizes, state: this.#deps.newState },
+        now,
+      );
       let counted: CountedFile;
       try {
         // its bytes have been counted since they arrived
@@ -116,6 +124,16 @@ export class UploadEnds {
     return { file };
   }
 
+  /** With the type and the size of its bytes, if no request saw the first ones. Throws 403 for bytes of another type. */
+  async #inspected(state: UploadState, signal: AbortSignal): Promise<UploadState> {
+    const { file, length, verifiedType, sizes } = state;
+    if (sizes !== undefined) return state;
+    const inspection = new InspectedDraft(file, verifiedType);
+    const object = { key: file.objectKey, size: length ?? 0 };
+    const bytes = await inspectObject(this.#deps.store, object, inspection.asks, signal);
+    return { ...state, ...inspection.of(bytes) };
+  }
+
   /** Throws 403 or 413 if rules of this moment do not allow the file of a bound upload. */
   async assertAllowed({ bound, file, length }: UploadState, signal: AbortSignal): Promise<void> {
     if (bound === undefined) return;
@@ -124,22 +142,25 @@ export class UploadEnds {
     assertMayUpload(sender, file, length ?? undefined);
   }
 
-  /** Null: rules take the file. Rejects if they can't be read now: that refuses nothing. */
-  async #refusalOf(state: UploadState, signal: AbortSignal): Promise<ApiError | null> {
+  /** An error: its bytes, or rules, refuse the file. Rejects if they can't be read now: that refuses nothing. */
+  async #inspectedOrRefusal(state: UploadState, signal: AbortSignal): Promise<UploadState | ApiError> {
     try {
-      await this.assertAllowed(state, signal);
-      return null;
+      const inspected = await this.#inspected(state, signal);
+      await this.assertAllowed(inspected, signal);
+      return inspected;
     } catch (error) {
       if (error instanceof ApiError && error.status < 500) return error;
       throw error;
     }
   }
 
-  /** Removes the object of an upload that rules refuse, if a crash left one. @returns whether they refuse it */
+  /** Removes the object of an upload that is refused, if a crash left one. @returns whether it is refused */
   async removeRefused(state: UploadState, signal: AbortSignal): Promise<boolean> {
     const { cloudFiles, store } = this.#deps;
     const { name, objectKey } = state.file;
-    if ((await this.#refusalOf(state, signal)) === null) return false;
+    if (state.bound === undefined && state.verifiedType === undefined) return false;
+    if ((await store.head(objectKey, signal)) === null) return false;
+    if (!((await this.#inspectedOrRefusal(state, signal)) instanceof ApiError)) return false;
     // a file whose state was left over is not refused any more
     if ((await cloudFiles.findAny(name, signal)) !== null) return false;
     await store.delete(objectKey, signal);

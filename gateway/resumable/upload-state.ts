@@ -2,6 +2,7 @@ import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { WrittenBytes } from '#objects/object-store.ts';
 import type { FileDraft } from '../files/file-draft.ts';
+import type { MediaSizes } from '../inspect/sizes.ts';
 
 /** The bytes after the written parts, too few for another part: stored as a separate object. */
 export interface Remainder {
@@ -21,6 +22,10 @@ export interface UploadState {
   readonly maxBytes?: number;
   /** Rules bind the upload, for the owner of its file, or for a stranger. */
   readonly bound?: true;
+  /** The type, or the beginning of one, that the bytes must have; absent: any. */
+  readonly verifiedType?: string;
+  /** What the first bytes told; absent: they have not been inspected, or were too few. `file` has their type. */
+  readonly sizes?: MediaSizes;
   /** The size of every part but the last: part boundaries are the same in every gateway. */
   readonly partBytes: number;
   readonly written: WrittenBytes | null;
@@ -40,7 +45,7 @@ export interface UploadState {
 /** The properties that the first request of an upload sets. */
 export type UploadProperties = Omit<
   UploadState,
-  'file' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'
+  'file' | 'sizes' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'
 >;
 
 /** Whether all bytes of a partial upload have arrived: they are then one object, its remainder. */

@@ -121,9 +121,14 @@ async function queryFile(
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
   const body = await readJson(request, config.maxRecordBytes);
+  const place = { ownerId, slug: projectSlug };
   // the object of a file in the trash is still there
-  const [file] = await projects.files.named({ ownerId, slug: projectSlug }, [name], request.signal);
-  if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
+  if (bound === undefined) {
+    if (await projects.files.isHidden(place, name, request.signal)) throw notFound('There is no such file');
+  } else {
+    const [file] = await projects.files.named(place, [name], request.signal);
+    if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
+  }
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
   const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);

@@ -432,6 +432,10 @@ t.test('every route: what another owns is not read, changed or listed', async (t
         t.equal((await files(bob, `${path}/link`, init)).status, 404, path);
       }
     },
+    'POST /_f_/:project/:name/restore': async () => {
+      for (const path of [`${project}/${file.name}`, `shared/${file.name}`])
+        t.equal((await files(bob, `${path}/restore`, { method: 'POST' })).status, 404, path);
+    },
     'GET /_f_/:project': async () => {
       const body = await (await files(bob, project)).text();
       // a file of bob's may be called like hers

@@ -33,7 +33,7 @@ async function killedAfterRefusal(t: Test, expireAfter = 86_400_000) {
     ...store,
     async head(key, signal) {
       // the object is about to be stored, and the rules change meanwhile
-      rules = rulesThat('refuse');
+      if (!killed) rules = rulesThat('refuse');
       return store.head(key, signal);
     },
     async delete(key, signal) {

@@ -9,7 +9,9 @@ import { createConfiguredKeys } from '#auth/signing-keys.ts';
 import { gatewayOperations } from '#gateway/operations.ts';
 import { type Answer, type Call, loginSecret, openRuledFiles } from '../services/ruled-files.ts';
 
-const { ask, asOwner, owned, tokenOf, userOf, dropUser, ada, bob, page, acting } = await openRuledFiles(t);
+const { ask, asOwner, owned, tokenOf, userOf, dropUser, ada, bob, page, acting } = await openRuledFiles(t, {
+  TRASH_DAYS: '7',
+});
 const gone = await userOf('app', 'users', 'gone');
 await dropUser(gone);
 
@@ -69,6 +71,8 @@ interface Subject {
   /** Of a planned one, whose file is empty. */
   readonly plan: string;
   readonly mark: string;
+  /** Of a file in the trash. */
+  readonly trashed: string;
 }
 let marks = 0;
 const tus = { 'tus-resumable': '1.0.0' };
@@ -89,13 +93,18 @@ async function subjectOf({ token }: { readonly token: string }): Promise<Subject
     body: { name: 'empty.txt', size: 0 },
     headers,
   });
-  return { name: file.json().name, upload, plan: planned.json().id, mark };
+  const { name: trashed } = (
+    await owned({ method: 'PUT', path: '/_f_/app/trashed.csv', bytes: 'a', headers })
+  ).json();
+  await owned({ method: 'DELETE', path: `/_f_/app/${trashed}` });
+  return { name: file.json().name, upload, plan: planned.json().id, mark, trashed };
 }
 const absent: Subject = {
   name: `${randomUUID()}_markNONEx.csv`,
   upload: `${randomUUID()}_file`,
   plan: '01a22bd5-8854-7642-81c6-522ddce75960_empty.txt',
   mark: 'markNONEx',
+  trashed: `${randomUUID()}_trashed.csv`,
 };
 
 const form = (): FormData => {
@@ -137,6 +146,7 @@ const questions: Readonly<
   deleteFiles: ({ name }) => ({ path: '/_delete_', body: { names: [name] } }),
   listFiles: ({ mark }) => ({ path: `?name=${mark}&count=true` }),
   link: ({ name }) => ({ path: `/${name}/link`, body: { expiresIn: 60 } }),
+  restoreFile: ({ trashed }) => ({ method: 'POST', path: `/${trashed}/restore` }),
   download: ({ name }) => ({ path: `/${name}`, headers: { range: 'bytes=0-1', 'if-none-match': '"x"' } }),
   putFile: ({ name }) => ({ method: 'PUT', path: `/${name}`, bytes: 'x', headers: { 'if-match': '*' } }),
   deleteFile: ({ name }) => ({ method: 'DELETE', path: `/${name}` }),
@@ -147,10 +157,11 @@ const questions: Readonly<
 const ofNoFile = ['upload', 'uploadLink', 'createUpload', 'planDirect'];
 
 /** What an answer says, without what differs each time. */
-function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark }: Subject): string {
+function saidBy({ status, text, headers }: Answer, { name, upload, plan, mark, trashed }: Subject): string {
   const plain = text
     .replaceAll(/"(?:timestamp|requestId|createdAt|updatedAt|path)":"[^"]*"/g, '')
     .replaceAll(name, 'NAME')
+    .replaceAll(trashed, 'TRASHED')
     .replaceAll(upload, 'UPLOAD')
     .replaceAll(plan, 'PLAN');
   const shown = ['etag', 'last-modified', 'upload-offset', 'upload-length', 'upload-metadata'];

@@ -201,6 +201,7 @@ t.test('a project that a file kept from being dropped lost its rules', async (t)
   const hasAny = async () => looks++ > 0;
   projects.askForFiles({
     hasAny,
+    isHidden: async () => false,
     newest: async () => [],
     named: async () => [],
     stored: async () => new Set(),

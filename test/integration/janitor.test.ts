@@ -248,6 +248,7 @@ t.test('nothing younger than the grace period is touched', async (t) => {
     rowsMade: 0,
     objectsLeft: 0,
     rowsRemoved: 0,
+    picturesRemoved: 0,
     rowsChecked: 0,
   });
 });

@@ -89,6 +89,12 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     return project;
   };
   const newFile = async (): Promise<string> => (await json('upload')).name;
+  const newTrashed = async (): Promise<string> => {
+    const name = await newFile();
+    const ask = await goodRequest(operation('deleteFile'), known);
+    await one({ ...ask, target: `/_f_/demo/${name}` });
+    return name;
+  };
   const newUpload = async (): Promise<string> => {
     const good = await goodRequest(operation('createUpload'), known);
     const { headers } = await one({ ...good, headers: { ...good.headers, 'upload-length': '5' } });
@@ -113,9 +119,18 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     const { pathname, search } = new URL(parts[0]?.url ?? 'http://files.test');
     return { id, part: pathname + search };
   };
-  const { expiredUpload: expired, expiredPlan } = served;
+  const { expiredUpload: expired, expiredPlan, expiredFile, expiredTrash } = served;
   const newDirectFile = async (): Promise<string> => (await json('completeUpload')).name;
-  const uploads = { newUpload, expired, newPlan, newDirectFile, expiredPlan };
+  const uploads = {
+    newUpload,
+    expired,
+    newPlan,
+    newDirectFile,
+    expiredPlan,
+    newTrashed,
+    expiredFile,
+    expiredTrash,
+  };
   let known: Known = {
     file: 'x',
     picture: 'x',

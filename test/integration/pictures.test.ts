@@ -1,6 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
-import { picturesOf } from '../services/pictures-of.ts';
+import { ownLocks } from '#coordination/redis/process-lock.ts';
+import type { ImagePreset } from '#kernel/config/image-presets.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import { newFile } from '../services/new-file.ts';
+import { picturesOn } from '../services/pictures.ts';
+import { picturesOf, presets } from '../services/pictures-of.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
+import { filesInMemory } from '../services/test-gateway.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 
 function plain(width: number, height: number, background = '#3060c0') {
   return sharp({ create: { width, height, channels: 3, background } });
@@ -168,4 +178,86 @@ t.test('pictures go with their file', async (t) => {
   const headers = { 'content-type': 'application/json' };
   await fetch(`${baseUrl}/_f_/demo/_delete_`, { method: 'POST', body, headers });
   t.strictSame(await variants(), []);
+});
+
+t.test('the janitor removes the pictures of files that are gone, and no others', async (t) => {
+  const { put, picture, variants, rows, store, cloudFiles } = await picturesOf(t);
+  const bytes = await plain(80, 80).png().toBuffer();
+  const [stays, goes] = [await put('a.png', bytes), await put('b.png', bytes)];
+  for (const name of [stays, goes]) await picture(name, 'thumb', 'image/webp');
+  const { objectKey = '' } = rows.get(goes) ?? {};
+  // as if a gateway had died in the middle of a deletion
+  rows.delete(goes);
+  await store.delete(objectKey, AbortSignal.timeout(10_000));
+  const janitor = testJanitor({ store, cloudFiles });
+  t.match(await janitor.run({ dryRun: true }), { picturesRemoved: 1 });
+  t.equal((await variants()).length, 2);
+  const report = await janitor.run({ dryRun: false });
+  t.match(report, { picturesRemoved: 1, objectsLeft: 0, rowsMade: 0, failures: 0 });
+  t.match(await variants(), [new RegExp(`${stays}/`)]);
+});
+
+t.test('a picture of a file that is deleted meanwhile is not left behind', async (t) => {
+  const { put, get, variants, cloudFiles, store } = await picturesOf(t);
+  const name = await put('a.png', await plain(80, 80).png().toBuffer());
+  const { create } = store;
+  store.create = async (key, ...args) => {
+    // a deletion that ends just before the picture is stored
+    if (key.includes('/_variants/')) await cloudFiles.remove(name, AbortSignal.timeout(10_000));
+    return create.call(store, key, ...args);
+  };
+  t.equal((await get(name, 'thumb')).status, 404);
+  t.strictSame(await variants(), []);
+});
+
+t.test('two gateways make a picture once', async (t) => {
+  const root = await temporaryFolder(t);
+  const store = await createFileSystemStore({ root });
+  const { rows, cloudFiles } = filesInMemory();
+  const bytes = await plain(300, 200).png().toBuffer();
+  const file = newFile({ name: `${randomUUID()}_a.png`, contentType: 'image/png', size: bytes.byteLength });
+  const { signal } = new AbortController();
+  const writer = await store.create(file.objectKey, { contentType: 'image/png', metadata: {} }, signal);
+  await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
+  rows.set(file.name, file);
+  const locks = ownLocks();
+  const gateways = [1, 2].map(() => picturesOn({ store, cloudFiles, presets, locks }));
+  t.teardown(() => Promise.all(gateways.map(({ maker }) => maker.close())));
+  const wanted = { preset: 'thumb', accept: 'image/webp' };
+  const [one, other] = await Promise.all(gateways.map(({ pictures }) => pictures.of(file, wanted, signal)));
+  t.equal(one?.size, other?.size);
+  t.equal(
+    gateways.reduce((sum, { maker }) => sum + maker.counts.made, 0),
+    1,
+  );
+});
+
+t.test('a project has presets of its own, which replace those of the server', async (t) => {
+  const store = await createFileSystemStore({ root: await temporaryFolder(t) });
+  const { rows, cloudFiles } = filesInMemory();
+  const bytes = await plain(300, 200).png().toBuffer();
+  const file = newFile({ name: `${randomUUID()}_a.png`, contentType: 'image/png', size: bytes.byteLength });
+  const { signal } = new AbortController();
+  const writer = await store.create(file.objectKey, { contentType: 'image/png', metadata: {} }, signal);
+  await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
+  rows.set(file.name, file);
+  let imagePresets: readonly ImagePreset[] = [{ name: 'thumb', width: 30, height: 10, fit: 'cover' }];
+  const projects = {
+    find: async (ownerId: string, slug: string) => ({ id: 'p', ownerId, slug, imagePresets }),
+  };
+  const { pictures, maker } = picturesOn({ store, cloudFiles, presets, projects });
+  t.teardown(() => maker.close());
+  const sizeOf = async (preset: string) => {
+    const { objectKey } = await pictures.of(file, { preset, accept: 'image/webp' }, signal);
+    const found = await store.readWhole(objectKey, 1_000_000, signal);
+    const { width, height } = await sharp(found ?? Buffer.alloc(0)).metadata();
+    return [width, height];
+  };
+  t.strictSame(await sizeOf('thumb'), [30, 10]);
+  t.strictSame(await sizeOf('page'), [200, 133], 'one of the server');
+  imagePresets = [{ name: 'thumb', width: 12, height: 12, fit: 'cover' }];
+  t.strictSame(await sizeOf('thumb'), [12, 12], 'a changed one makes a new picture');
+  imagePresets = [];
+  t.strictSame(await sizeOf('thumb'), [64, 64]);
+  t.equal(maker.counts.made, 4);
 });

@@ -338,8 +338,10 @@ t.test('a failed upload is over, and its memory free, once the store has let go 
     await t.rejects(Promise.resolve(upload(uploadRequest(body))), { code }, name);
     // whatever need not wait has run by now
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    t.equal(uploads.open, 1, `${name}: the store has not let go`);
-    if (code === 'StoreBroken') t.ok(memory.used > 0, 'and may still read what the memory holds');
+    // bytes that are refused while they are few have not begun an object
+    const begun = code === 'StoreBroken';
+    t.equal(uploads.open, begun ? 1 : 0, `${name}: the store has not let go of what was begun`);
+    if (begun) t.ok(memory.used > 0, 'and may still read what the memory holds');
     letGo();
     t.ok(await uploads.untilIdle(20_000));
     t.equal(memory.used, 0, name);

@@ -530,6 +530,10 @@ async function driveFiles(db: Database): Promise<void> {
     signal,
   );
   if (made.length !== 1) throw new Error('the row is not found by its time');
+  const due = { now: now.getTime() - 1000, grace: 0, trashedFor: 0, limit: 2, names: [name] };
+  await files.change([name], { trashedAt: now }, signal);
+  if ((await files.findDue(due, signal)).length > 0) throw new Error('the file is due too early');
+  await files.change([name], { trashedAt: null }, signal);
   if ((await files.findByDigest({ ...file, sha256: '0'.repeat(64) }, signal)) !== null)
     throw new Error('a file without a digest is found by one');
   if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');

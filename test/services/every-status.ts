@@ -35,6 +35,11 @@ export interface Known {
   newFile(): Promise<string>;
   /** Signs somebody up, and answers the address and the code of a mail to it. */
   newCode(purpose: 'verifyEmail' | 'resetPassword'): Promise<{ email: string; code: string }>;
+  /** Stores and deletes a file, and answers its name. */
+  newTrashed(): Promise<string>;
+  /** Name of a file that has expired, and of one in the trash. */
+  readonly expiredFile: string;
+  readonly expiredTrash: string;
   /** Begins an upload of five bytes, and answers its name. */
   newUpload(): Promise<string>;
   /** Name of an upload that has expired. */
@@ -143,6 +148,7 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
 
 async function nameFor(id: string, known: Known): Promise<string> {
   if (id === 'deleteFile') return known.newFile();
+  if (id === 'restoreFile') return known.newTrashed();
   if (id === 'putFile') return 'hello.txt';
   if (id === 'completeUpload') return (await known.newPlan(0)).id;
   if (isOfPlan(id)) return (await known.newPlan(5)).id;
@@ -244,6 +250,10 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'createUpload') return withHeaders(finalOf(known.expired));
       if (id === 'putPart') return { ...good, target: known.expiredPlan.part };
       if (isOfPlan(id)) return ofPlan(good, known.expiredPlan.id);
+      if (id === 'createLink') return { ...good, target: good.target.replace(known.file, known.expiredFile) };
+      if (id === 'restoreFile')
+        return { ...good, target: good.target.replace(/[^/]+(?=\/restore$)/, known.expiredTrash) };
+      if (isRead(id)) return elsewhereIn(good, known.expiredFile);
       return elsewhereIn(good, known.expired);
     case 412:
       return /^(?:download|checkFile|deleteFile|putFile)/.test(id)
@@ -343,7 +353,7 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
   if (id === 'setStructure') return { ...ask, target: elsewhere, body: '{"recordStructure":[]}' };
   if (isOfPlan(id) || id === 'putPart') return ofPlan(ask, 'nothing');
   const target = /^\/_/.test(elsewhere)
-    ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|send|_find_)$|$)/, '/nothing')
+    ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|restore|send|_find_)$|$)/, '/nothing')
     : elsewhere;
   return { ...ask, target };
 }

@@ -1,4 +1,7 @@
-import { ownLocks } from '#coordination/redis/process-lock.ts';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Locks, ownLocks } from '#coordination/redis/process-lock.ts';
 import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { PictureMaker } from '#gateway/images/picture-maker.ts';
 import { Pictures } from '#gateway/images/pictures.ts';
@@ -22,13 +25,15 @@ export function picturesOn(args: {
   readonly presets: readonly ImagePreset[];
   readonly projects?: ConstructorParameters<typeof Pictures>[0]['projects'];
   readonly memoryLimit?: number;
+  readonly locks?: Locks;
 }): { readonly pictures: Pictures; readonly maker: PictureMaker } {
   const { store, cloudFiles, presets, memoryLimit = 384 * 1024 * 1024 } = args;
-  const { projects = { find: async () => null } } = args;
-  const maker = new PictureMaker({ store, cloudFiles, memoryLimit, gateways: 1, log: silentLog() });
+  const { projects = { find: async () => null }, locks = ownLocks() } = args;
+  const folder = join(tmpdir(), `sluice-test-pictures-${randomUUID()}`);
+  const maker = new PictureMaker({ store, cloudFiles, folder, memoryLimit, gateways: 1, log: silentLog() });
   const deploymentId = testDeployment;
   return {
     maker,
-    pictures: new Pictures({ deploymentId, store, projects, maker, locks: ownLocks(), presets }),
+    pictures: new Pictures({ deploymentId, store, projects, maker, locks, presets }),
   };
 }

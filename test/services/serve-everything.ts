@@ -44,7 +44,7 @@ import { type HttpServer, startHttpServer } from '#server/http/http-server.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { directUploadsOn, noPlans } from './direct-uploads.ts';
 import { fakeRequest } from './fake-request.ts';
-import { testDeployment } from './new-file.ts';
+import { newFile, testDeployment } from './new-file.ts';
 import { picturesOn } from './pictures.ts';
 import { queryConfig } from './plain-store.ts';
 import { testWebhooks } from './query-harness.ts';
@@ -65,6 +65,9 @@ export interface FaultyServer {
   readonly server: HttpServer;
   /** Name of an upload that has expired. */
   readonly expiredUpload: string;
+  /** Name of a file that has expired, and of one in the trash. */
+  readonly expiredFile: string;
+  readonly expiredTrash: string;
   /** A planned upload that has expired, and the target of its only part, of five bytes. */
   readonly expiredPlan: { readonly id: string; readonly part: string };
   /** A mail to somebody to whom another was promised. */
@@ -111,6 +114,8 @@ export async function serveEverything(options: {
     newest: async ({ slug }, limit) => inProject(slug).slice(0, limit),
     named: async ({ slug }, names) => inProject(slug).filter(({ name }) => names.includes(name)),
     stored: (_, names, signal) => cloudFiles.namesWithRow(names, signal),
+    isHidden: async ({ slug }, name) =>
+      inProject(slug).some((file) => file.name === name && file.trashedAt !== undefined),
     hasAny: async ({ slug }) => inProject(slug).length > 0,
   });
   const uses = new FileUses({ db, database });
@@ -212,8 +217,13 @@ export async function serveEverything(options: {
     { file: expired, metadata: '', length: 5, partBytes: 1, written: null, rest: null, savedAt: 0 },
     new AbortController().signal,
   );
+  const gone = newFile({ ownerId: usualOwner, projectSlug: 'demo', expiresAt: new Date(0) });
+  const trashed = newFile({ ...gone, ...newFile(), ownerId: usualOwner, trashedAt: new Date(0) });
+  for (const file of [gone, trashed]) await cloudFiles.insert(file, new AbortController().signal);
   return {
     expiredUpload: expired.name,
+    expiredFile: gone.name,
+    expiredTrash: trashed.name,
     expiredPlan: await expiredPlan(planned),
     async mailTo(address, purpose) {
       const mail = promised.get(address);

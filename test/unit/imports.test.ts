@@ -67,8 +67,9 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'scan', 'receive', 'multipart', 'catalogue', 'links', 'files', 'plans'],
-    ...['access', 'quarantine', 'download', 'images', 'resumable', 'direct', 'janitor', 'operations'],
+    ...['digest', 'memory', 'inspect', 'scan', 'receive', 'multipart'],
+    ...['catalogue', 'links', 'files', 'plans', 'access', 'quarantine'],
+    ...['download', 'images', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
 

@@ -72,12 +72,12 @@ t.test('a removal that is remembered no longer does not leave the project to oth
   t.equal(await find(1), null);
 });
 
-t.test('rules of files that one process sets, the others read again', async (t) => {
+t.test('rules and presets of files that one process sets, the others read again', async (t) => {
   const lines: string[] = [];
   const db = {
     async rows() {
-      const [, , , , version = 0, rules = ''] = JSON.parse(lines.at(-1) ?? '[0,0,0,0,0,""]');
-      return [{ rules, version, created: 0 }];
+      const [, , , , version = 0, rules = '', presets = ''] = JSON.parse(lines.at(-1) ?? '[0,0,0,0,0,""]');
+      return [{ rules, presets, version, created: 0 }];
     },
     async insert(insert: { lines: Uint8Array }) {
       lines.push(Buffer.from(insert.lines).toString());
@@ -96,11 +96,16 @@ t.test('rules of files that one process sets, the others read again', async (t) 
   await one.setFileRules(project, rules, signal);
   t.strictSame((await find())?.fileRules, rules);
   t.strictSame((await one.find('owner', 'p', signal))?.fileRules, rules);
+  const imagePresets = [{ name: 'card', width: 4, height: 3, fit: 'cover' as const }];
+  await one.setImagePresets(project, imagePresets, signal);
+  t.match(await find(), { fileRules: rules, imagePresets }, 'the rules stay');
   await one.setFileRules(project, null, signal);
-  t.equal((await find())?.fileRules, undefined);
+  t.strictSame(await find(), { ...project, imagePresets }, 'the presets stay');
+  await one.setImagePresets(project, [], signal);
+  t.strictSame(await find(), project);
   t.strictSame(
     lines.map((line) => JSON.parse(line)[4]),
-    [1, 2],
+    [1, 2, 3, 4],
     'each is a version of its own',
   );
 });

@@ -43,6 +43,9 @@ const answer = {
     s3Link: { type: 'string', description: 'Address of the file' },
     contentType: { type: 'string', description: 'Media type' },
     size: { type: 'integer', minimum: 0, description: 'Bytes' },
+    width: { type: 'integer', minimum: 1, description: 'Pixels, as shown. Where they are known' },
+    height: { type: 'integer', minimum: 1, description: 'Pixels, as shown' },
+    duration: { type: 'number', description: 'Seconds. Where it is known' },
   },
 } as const;
 
@@ -104,12 +107,17 @@ export interface FileFacts {
   readonly name: string;
   readonly contentType: string;
   readonly size: number;
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  readonly duration?: number | undefined;
 }
 
 /** The stored text of a file's answer. */
-export function factsText({ name, contentType, size }: FileFacts): string {
+export function factsText({ name, contentType, size, width, height, duration }: FileFacts): string {
   const [type, bytes] = [JSON.stringify(contentType), size];
-  return `{"name":"${name}","s3Link":"${mark}${name}","contentType":${type},"size":${bytes}}`;
+  const sides = width === undefined ? '' : `,"width":${width},"height":${height}`;
+  const length = duration === undefined ? '' : `,"duration":${duration}`;
+  return `{"name":"${name}","s3Link":"${mark}${name}","contentType":${type},"size":${bytes}${sides}${length}}`;
 }
 
 /** The stored text of the answer of a value. @param texts of its files, by name */
