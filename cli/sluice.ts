@@ -16,6 +16,7 @@ Usage: sluice [COMMAND] [OPTIONS]
   types       writes the record spaces of a project as types for sluice-client
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
+  quarantine  lists or publishes files that the virus scanner holds back
   bucket      checks what browsers and direct uploads need of the bucket, and sets it
   sql-views   makes a view of each record space, for SQL
   move-space  moves a record space to another ClickHouse store
@@ -33,6 +34,7 @@ const scripts: Readonly<Record<string, string>> = {
   types: 'types',
   rules: 'rules',
   janitor: 'janitor',
+  quarantine: 'quarantine',
   bucket: 'bucket',
   'sql-views': 'sql-views',
   'move-space': 'move-space',

@@ -28,8 +28,10 @@ import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './links/l
 import { measurePictures } from './measure-pictures.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
+import { openChecks } from './open-checks.ts';
 import { type GatewayStores, openStores } from './open-stores.ts';
 import { openUploads } from './open-uploads.ts';
+import { quarantineCommand } from './quarantine/quarantine-command.ts';
 import {
   localLeases,
   redisLeases,
@@ -39,6 +41,7 @@ import {
 import { gatewayRoutes } from './routes.ts';
 import { StoreCheck } from './store-check.ts';
 
+const day = 86_400_000;
 /** Less than the time limit of a whole stop. Milliseconds. */
 const takeBackTimeout = 10_000;
 
@@ -81,9 +84,15 @@ const openGateway = async (
   const addresses = fileAddresses({ config, baseUrl, objectUrl });
   const { filesUrl, fileUrl } = addresses;
   const events = await openEvents(services);
-  new AnnouncedFiles({ events, projects, fileUrl }).over(cloudFiles);
+  const announced = new AnnouncedFiles({ events, projects, fileUrl });
+  announced.over(cloudFiles);
+  const checks = openChecks(services, {
+    ...{ store, cloudFiles, locks },
+    onRefused: (...refusal) => announced.refused(...refusal),
+  });
+  const newState = checks === null ? undefined : ('checking' as const);
   const open = openUploads(services, {
-    ...{ memory, leases, linkUses, filesUrl },
+    ...{ memory, leases, linkUses, newState, filesUrl },
     stores: { store, cloudFiles, states: stores.states },
   });
   const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
@@ -96,18 +105,10 @@ const openGateway = async (
   const places = new FolderPlaces({ cloudFiles, used, replaced, quota, redirects, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
-    store,
-    cloudFiles,
-    digests,
-    resumable,
-    plans,
-    quota,
-    trash,
-    trashDays,
+    ...{ store, cloudFiles, digests, resumable, plans, quota, trash, trashDays },
+    ...{ deployment, uploads, log, newState },
     direct: store.direct ?? null,
-    deployment,
-    uploads,
-    log,
+    quarantineFor: config.scan.quarantineDays * day,
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
@@ -123,7 +124,7 @@ const openGateway = async (
   return {
     routes: gatewayRoutes({
       ...{ deploymentId, projects, cloudFiles, store, memory, digests, downloads, smallFiles },
-      ...{ quota, used, trash, resumable, direct, ownDirect, plans, usage, closed, uploads, log },
+      ...{ quota, used, trash, resumable, direct, ownDirect, plans, usage, closed, uploads, log, checks },
       ...addresses,
       authenticate: fileSenders.authenticate,
       boundAs: fileSenders.boundAs,
@@ -142,10 +143,11 @@ const openGateway = async (
     examples: gatewayExamples,
     started() {
       janitor.start();
+      checks?.start();
       used.start();
       void storeCheck.run();
     },
-    commands: { janitor: janitorCommand(janitor) },
+    commands: { janitor: janitorCommand(janitor), quarantine: quarantineCommand(cloudFiles) },
     async close() {
       // a failed upload has been answered, but may still be removing its parts
       if (!(await uploads.untilIdle(takeBackTimeout))) {
@@ -155,6 +157,7 @@ const openGateway = async (
       await maker.close();
       await janitor.close();
       await replaced.close();
+      await checks?.close();
       await used.close();
       await digests.close();
       await events.close();

@@ -1,6 +1,7 @@
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import type { ProcessServices } from '#process/lifecycle/service.ts';
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
+import type { HiddenState } from './catalogue/cloud-file.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { DirectUploads } from './direct/direct-uploads.ts';
 import { OwnDirectStore } from './direct/own-direct-store.ts';
@@ -20,6 +21,8 @@ interface OpenUploadsDeps {
   readonly memory: UploadMemory;
   readonly leases: SharedLeases;
   readonly linkUses: LinkUses;
+  /** Of a file that nobody has scanned. */
+  readonly newState: HiddenState | undefined;
   /** Base address of a project's files. */
   readonly filesUrl: (projectSlug: string) => string;
 }
@@ -27,7 +30,7 @@ interface OpenUploadsDeps {
 /** The uploads that go on after a request, and what all uploads share: quota, digests and links. */
 export function openUploads(
   services: ProcessServices,
-  { stores, memory, leases, linkUses, filesUrl }: OpenUploadsDeps,
+  { stores, memory, leases, linkUses, newState, filesUrl }: OpenUploadsDeps,
 ) {
   const { config, db, database, deployment, fileSenders, projects, usage, closed, log } = services;
   const { store, cloudFiles } = stores;
@@ -44,7 +47,19 @@ export function openUploads(
   const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;
   const uploadLinks = new UploadLinks({ keys, uses: linkUses, closed });
   const shared = {
-    ...{ store, cloudFiles, projects, digests, quota, usage, leases, log, deploymentId, expireAfter },
+    ...{
+      store,
+      cloudFiles,
+      projects,
+      digests,
+      quota,
+      usage,
+      leases,
+      log,
+      deploymentId,
+      expireAfter,
+      newState,
+    },
     boundAs: fileSenders.boundAs,
     maxOpenUploads: config.maxOpenUploads,
   };

@@ -19,7 +19,11 @@ const programs = [
   ...['query/imports/thread/import-thread.ts', 'query/imports/thread/preview-thread.ts'],
   ...['query/files/csv-check-thread.ts', 'query/files/first-problem-thread.ts'],
   ...['query/files/parquet-nulls-thread.ts', 'query/files/table-shape-thread.ts'],
-  ...['test/services/contract-preload.ts', 'test/services/kill-preload.ts'],
+  ...[
+    'test/services/contract-preload.ts',
+    'test/services/kill-preload.ts',
+    'test/services/kill-before-row.ts',
+  ],
 ];
 /** What tests start. */
 const scripts = ['test/services/hold-values.ts', 'test/services/stream-growth.ts'];

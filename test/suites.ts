@@ -94,6 +94,8 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
   },
   docs: { jobs: 2, files: ['test/docs/*.test.ts'], install: 'test/docs' },
+  /** Needs `clamd`, of Debian's clamav-daemon. */
+  clamav: { jobs: 2, files: ['test/clamav/*.test.ts'] },
   /** Libraries of other languages, as they are: test/clients. */
   clients: { jobs: 2, files: ['test/clients/*.test.ts'], install: 'test/clients' },
   browser: { jobs: 2, files: ['test/browser/*.test.ts'] },

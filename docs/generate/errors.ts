@@ -65,8 +65,10 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   preconditionFailed: catalogue.preconditionFailed('If-Match'),
   chunkChecksumMismatch: catalogue.chunkChecksumMismatch(),
   payloadTooLarge: catalogue.payloadTooLarge(100_000_000, 'File'),
+  tooLargeToScan: catalogue.tooLargeToScan(100_000_000),
   rangeNotSatisfiable: catalogue.rangeNotSatisfiable(1000),
   tooManyRecords: catalogue.tooManyRecords(25_000, 10_000, 64 * 1024 ** 2),
+  fileRefused: catalogue.fileRefused('Win.Test.EICAR_HDB-1'),
   queryTooExpensive: catalogue.queryTooExpensive(
     "would read 250 million records, and READ_MAX_ROWS allows 100000000: with eq or in on 'id' or 'email' the fewest records are read",
   ),

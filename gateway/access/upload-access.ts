@@ -2,6 +2,7 @@ import type { Authenticate, Principal } from '#auth/authenticate.ts';
 import type { FileSenders } from '#auth/file-senders.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { isOfTypes } from '#catalogue/file-rules/upload-limits.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { linkRefused, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import type { Grants } from '#kernel/grants.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -98,7 +99,9 @@ export class UploadAccess {
         return await handler(request);
       } catch (error) {
         const link = this.#used.get(request);
-        if (link !== undefined) await this.#giveBack(link);
+        // a refused file is stored, and a link must not fill the quarantine
+        const isStored = error instanceof ApiError && error.code === 'file_refused';
+        if (link !== undefined && !isStored) await this.#giveBack(link);
         throw error;
       }
     };

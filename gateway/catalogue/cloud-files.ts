@@ -10,7 +10,7 @@ import { type CloudFile, type FileChange, isPublished, type StorageUse } from '.
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
-import { type DigestQuery, type DueQuery, FileStatements } from './file-statements.ts';
+import { type DigestQuery, type DueQuery, FileStatements, type StateQuery } from './file-statements.ts';
 import { type FilePlace, FolderIndex, type FolderOf, placeKey } from './folder-index.ts';
 import { NameBatcher } from './name-batcher.ts';
 
@@ -42,6 +42,8 @@ export interface CloudFiles {
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows created between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /** Files in this state of all accounts, in no order. */
+  withState(query: StateQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Files whose time is over, by the clock of the engine as well, in the order of their names. */
   findDue(query: DueQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** A page of the files of a project, newest first unless the query says otherwise. */
@@ -162,6 +164,7 @@ function asTheTableSays(statements: FileStatements) {
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
     replacedSince: (since, limit, signal) => statements.replacedSince(since, limit, signal),
+    withState: (query, signal) => statements.withState(query, signal),
     findDue: (query, signal) => statements.due(query, signal),
     findByDigest: (query, signal) => statements.byDigest(query, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),

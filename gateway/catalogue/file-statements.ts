@@ -39,6 +39,18 @@ interface Row {
   updated: number;
 }
 
+/** A query for files of all accounts. */
+export interface StateQuery {
+  readonly state: HiddenState;
+  /** Created earlier. */
+  readonly before: Date;
+  /** Most bytes of a file. */
+  readonly largest?: number;
+  readonly limit: number;
+  /** Most files of an account. */
+  readonly perOwner: number;
+}
+
 /** A query for a file of a project. */
 export interface DigestQuery extends Pick<CloudFile, 'ownerId' | 'projectSlug'> {
   readonly sha256: string;
@@ -146,6 +158,19 @@ export class FileStatements {
       WHERE ${shown} AND (folder, path) IN (${recent}) GROUP BY folder, path HAVING count() > 1`;
     const sql = `SELECT ${selection} FROM ${this.table}
       WHERE ${shown} AND (folder, path) IN (${repeated}) AND id NOT IN (${newest}) LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  /** In another order each time, so that none keeps others from its place. */
+  async withState(
+    { state, before, largest, limit, perOwner }: StateQuery,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const sql = `SELECT ${selection} FROM ${this.table}
+      WHERE state = ${textLiteral(state)} AND created_at < ${timeLiteral(before)}
+      ${largest === undefined ? '' : `AND size <= ${largest}`}
+      ORDER BY rand() LIMIT ${perOwner} BY owner_id LIMIT ${limit}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }

@@ -133,6 +133,8 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).madeBetween(...args);
   readonly replacedSince: CloudFiles['replacedSince'] = async (...args) =>
     (await this.#wholeTable()).replacedSince(...args);
+  readonly withState: CloudFiles['withState'] = async (...args) =>
+    (await this.#wholeTable()).withState(...args);
   readonly findDue: CloudFiles['findDue'] = async (...args) => (await this.#wholeTable()).findDue(...args);
   readonly list: CloudFiles['list'] = async (...args) => (await this.#wholeTable()).list(...args);
   readonly count: CloudFiles['count'] = async (...args) => (await this.#wholeTable()).count(...args);

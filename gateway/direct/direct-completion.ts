@@ -13,7 +13,7 @@ import type {
 import type { ObjectStore } from '#objects/object-store.ts';
 import { plainEtag } from '#objects/plain-etag.ts';
 import type { Quota } from '../access/storage-quota.ts';
-import type { CloudFile, Verified } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { type FileDraft, fileOfDraft } from '../files/file-draft.ts';
@@ -31,8 +31,10 @@ export interface CompleteDeps {
   /** Parts are objects of their own, which are left when the file is made. */
   readonly keepsParts: boolean;
   readonly plans: PlanStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly digests: Pick<Digests, 'of'>;
@@ -203,7 +205,7 @@ export class DirectCompletion {
     draft: FileDraft,
     bytes: Pick<CloudFile, 'verified' | 'sha256'> & MediaSizes,
   ): Promise<CloudFile> {
-    const { cloudFiles, projects, quota, usage, plans, keepsParts } = this.#deps;
+    const { cloudFiles, projects, quota, usage, plans, keepsParts, newState: state } = this.#deps;
     const { ownerId, projectSlug } = plan.file;
     const signal = commitDeadline();
     await projects.ensure(ownerId, projectSlug, signal);
@@ -215,7 +217,7 @@ export class DirectCompletion {
       const now = new Date();
       const { size } = plan;
       // no CRC-32 is known of bytes that did not pass
-      const file = fileOfDraft(draft, { size, crc32: 0, ...bytes }, now);
+      const file = fileOfDraft(draft, { size, crc32: 0, ...bytes, state }, now);
       await cloudFiles.insert(file, signal);
       stored = true;
       usage.add(ownerId, projectSlug, { files: 1, bytesStored: size });

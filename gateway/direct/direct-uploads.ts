@@ -16,7 +16,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { DirectUploadStore, SignedPut, UploadedPart } from '#objects/direct-store.ts';
 import { assertMayUpload, mayAskFor } from '../access/bound-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { findOwnFile } from '../catalogue/own-file.ts';
+import { findUploadedFile } from '../catalogue/own-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import type { UploadLinks } from '../links/upload-links.ts';
@@ -162,7 +162,7 @@ export class DirectUploads {
   async find(upload: PlanReference, signal: AbortSignal): Promise<Planned> {
     const plan = await this.#load(upload, signal);
     // a plan stays for a moment after its file was made, and its bytes count twice if the gateway was killed then
-    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
+    const file = await findUploadedFile(this.#deps.cloudFiles, upload, signal);
     if (file !== null) {
       if (plan !== null) this.#deps.plans.end(plan, this.#deps.keepsParts);
       return { plan: null, file };
@@ -234,7 +234,7 @@ export class DirectUploads {
     requiredFor(bound, 'upload');
     const plan = await this.#load(upload, signal);
     if (plan?.bound === true && (plan.file.owner ?? null) === bound.user) return;
-    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
+    const file = await findUploadedFile(this.#deps.cloudFiles, upload, signal);
     if (file === null || !mayAskFor(bound, file)) throw noUpload();
   }
 

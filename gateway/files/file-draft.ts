@@ -66,7 +66,10 @@ export function draftFile(
 /** The file of a draft whose bytes are stored. @param createdAt from when on it expires */
 export function fileOfDraft(
   { expiresIn, ...draft }: FileDraft,
-  bytes: Pick<CloudFile, 'size' | 'crc32' | 'sha256' | 'verified' | 'width' | 'height' | 'duration'>,
+  bytes: Pick<
+    CloudFile,
+    'size' | 'crc32' | 'sha256' | 'verified' | 'state' | 'width' | 'height' | 'duration'
+  >,
   createdAt: Date,
 ): CloudFile {
   return {

@@ -1,6 +1,7 @@
 import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { keyPrefixOf } from '../access/upload-keys.ts';
+import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { placeOfFile } from '../catalogue/folder-index.ts';
 import type { Digests } from '../digest/file-digests.ts';
@@ -16,6 +17,8 @@ export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow' | 'currentInFolder'>;
   readonly digests: Pick<Digests, 'of'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   /** Knows uploads that rules bind. */
   readonly resumable: Pick<ResumableUploads, 'isRefused'>;
   /** Knows objects that clients sent by themselves. */
@@ -27,7 +30,7 @@ export interface AdoptDeps {
  * is left as it is: it may be an only copy.
  */
 export async function adoptObject(
-  { store, cloudFiles, digests, resumable, plans }: AdoptDeps,
+  { store, cloudFiles, digests, newState, resumable, plans }: AdoptDeps,
   key: string,
   { dryRun, signal }: { dryRun: boolean; signal: AbortSignal },
 ): Promise<'row made' | 'object left' | 'nothing there'> {
@@ -67,7 +70,7 @@ export async function adoptObject(
   const bytes = await inspectObject(store, { key, size }, inspection.asks, signal);
   const { file: draft, sizes } = inspection.of(bytes);
   // objects have no checksum, and the bytes are not read for one
-  const file = fileOfDraft(draft, { size, crc32: 0, sha256, ...sizes }, lastModified);
+  const file = fileOfDraft(draft, { size, crc32: 0, sha256, ...sizes, state: newState }, lastModified);
   // the row may have been inserted during a long read, or just before its plan was removed
   if (
     (sha256 !== undefined || isPlanned(parts.name)) &&

@@ -5,6 +5,8 @@ export interface JanitorReport {
   uploadsAborted: number;
   /** Resumable uploads that have had no new bytes for too long. */
   uploadsExpired: number;
+  /** Files that the virus scanner refused, and whose time in quarantine is over. */
+  refusedRemoved: number;
   /** Files that have expired, and files that were in the trash for TRASH_DAYS: they were deleted. */
   filesExpired: number;
   filesEmptied: number;
@@ -34,6 +36,7 @@ export function emptyReport(dryRun: boolean): JanitorReport {
     dryRun,
     uploadsAborted: 0,
     uploadsExpired: 0,
+    refusedRemoved: 0,
     filesExpired: 0,
     filesEmptied: 0,
     objectsSeen: 0,

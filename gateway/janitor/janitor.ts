@@ -6,11 +6,13 @@ import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { FileTrash } from '../access/file-trash.ts';
 import type { Quota } from '../access/storage-quota.ts';
+import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';
+import { emptyQuarantine } from './empty-quarantine.ts';
 import { expirePlans } from './expire-plans.ts';
 import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
@@ -35,6 +37,10 @@ export interface JanitorOptions {
   /** Null: parts are objects of their own. */
   readonly direct: Pick<DirectStore, 'abort'> | null;
   readonly log: Log;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
+  /** How long refused files are kept. Milliseconds. */
+  readonly quarantineFor: number;
   /** Milliseconds without new parts after which an upload is aborted. */
   readonly staleAfter: number;
   /**
@@ -113,6 +119,7 @@ export class Janitor {
       {
         'expire uploads': (run) => expireUploads(options, id, run),
         'expire plans': (run) => expirePlans(options, id, run),
+        'empty the quarantine': (run) => emptyQuarantine(options, run),
         'abort uploads': (run) => abortStaleUploads(options, id, run),
         'delete due files': (run) => removeDueFiles(options, run),
         'match objects': (run) => this.#objects.run(id, run),

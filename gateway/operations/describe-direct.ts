@@ -215,6 +215,7 @@ export const completeDirect: OperationDefinition<DirectDeps> = {
     'invalid_options',
     'upload_conflict',
     'file_exists',
+    'file_refused',
     'checksum_mismatch',
     'too_many_projects',
     'quota_exceeded',

@@ -71,6 +71,7 @@ const chunkErrors: readonly ErrorCode[] = [
   'not_found',
   'upload_conflict',
   'upload_expired',
+  'file_refused',
 ];
 const chunkParameters: readonly ApiParameter[] = [
   tusHeader,

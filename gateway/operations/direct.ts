@@ -21,11 +21,14 @@ import { draftFile } from '../files/file-draft.ts';
 import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
 import type { FolderPlaces } from '../folders/folder-places.ts';
 import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
+import type { FileChecks } from '../quarantine/file-checks.ts';
 
 export interface DirectDeps {
   readonly access: UploadAccess;
   readonly direct: DirectUploads;
   readonly places: FolderPlaces;
+  /** Null: files are not scanned. */
+  readonly checks: FileChecks | null;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -35,7 +38,7 @@ export const partsAtOnce = 100;
 const rangePattern = /^(\d{1,5})(?:-(\d{1,5}))?$/;
 
 /** POST /_f_/{project_slug}/direct: plans an upload whose bytes the client sends to the object store by itself. */
-export function planOperation({ access, direct, places }: DirectDeps): Handler {
+export function planOperation({ access, direct, places, checks }: DirectDeps): Handler {
   // the time in an id is that of its plan
   const newId = createUuidV7();
   return async (request) => {
@@ -57,6 +60,7 @@ export function planOperation({ access, direct, places }: DirectDeps): Handler {
       },
     );
     assertFits(grant, file, wanted.size, wanted.size);
+    checks?.assertTakes(wanted.size);
     const verified = verifiedType(grant);
     const sender: PlanSender = {
       ...(verified !== undefined && { verifiedType: verified }),
@@ -99,7 +103,8 @@ export function completeDirectOperation(deps: DirectDeps): Handler {
     const upload = await readPlanReference(deps, request);
     const isEmpty = request.body.contentLength === 0;
     const sent = isEmpty ? null : readSentParts(await readJson(request, maxCompletionBytes));
-    const file = await direct.complete(upload, { sent, verify }, request.signal);
+    const made = await direct.complete(upload, { sent, verify }, request.signal);
+    const file = deps.checks === null ? made : await deps.checks.settle(made);
     return noStoreJson(cloudFileJson(file, fileUrl(file)));
   };
 }

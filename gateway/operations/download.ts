@@ -20,7 +20,7 @@ import {
   queryParameter,
 } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { type CloudFile, isPublished } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { answerFile, servedFile } from '../download/answer-file.ts';
 import { assertShown } from '../download/assert-shown.ts';
@@ -75,6 +75,7 @@ const publicCaching = `public, max-age=${longestCaching}, immutable`;
 // the definition of a preset may change
 const pictureCaching = 86_400;
 export const privateCaching = 'private, no-cache';
+const unscannedHeaders = { 'cache-control': 'private, no-store' };
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
@@ -202,9 +203,11 @@ export async function answerStored(
   const { downloads, smallFiles } = deps;
   const { signal } = request;
   assertMayRead(deps, stored, request, reader);
-  assertShown(stored);
+  // pictures are made of files that everybody sees
+  if (reader.picture !== null || !isUploader(reader, stored)) assertShown(stored);
   const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
-  const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
+  const mayRedirect = reader.stays !== true && file.state === undefined;
+  const direct = mayRedirect && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
     if (redirect !== null) return redirect;
@@ -217,7 +220,8 @@ export async function answerStored(
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
-  if (response.status !== 200 || request.method !== 'GET' || file.size > smallFileBytes) return response;
+  const isKept = file.size <= smallFileBytes && file.state === undefined;
+  if (response.status !== 200 || request.method !== 'GET' || !isKept) return response;
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
   smallFiles.keep(served, bytes, moment, { file: stored, picture: nameOf(reader.picture) });
   return { ...response, body: bytes };
@@ -261,12 +265,21 @@ function mayLeave(request: HttpRequest, { backup }: Reader): boolean {
   return request.method === 'GET' && !backup && request.header('token') === undefined;
 }
 
+/** Whether it is the uploader's token, which alone sees a file that waits for the virus scanner. */
+function isUploader({ userId, bound }: Reader, file: CloudFile): boolean {
+  if (file.state !== 'checking' || !isPublished({ ...file, state: undefined })) return false;
+  return (
+    file.ownerId === userId && (bound === undefined || (bound.user !== null && bound.user === file.owner))
+  );
+}
+
 /** Further headers of its answers; undefined: none. */
 function headersFor(
   { linkEnds, bound, backup, picture, caching }: Reader,
-  { owner, expiresAt }: CloudFile,
+  { owner, expiresAt, state }: CloudFile,
   fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
+  if (state !== undefined) return unscannedHeaders;
   if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
   const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
   if (caching !== undefined) return { ...owned, 'cache-control': caching };

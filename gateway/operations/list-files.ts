@@ -2,7 +2,7 @@ import type { Authenticate } from '#auth/authenticate.ts';
 import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
-import { invalidCondition, noSuchProject } from '#kernel/errors/catalogue.ts';
+import { invalidCondition, noSuchProject, notAllowed } from '#kernel/errors/catalogue.ts';
 import { arrayOf, count, exactObject, named } from '#kernel/json/schema.ts';
 import type { Handler, QueryPairs } from '#server/http/http-types.ts';
 import {
@@ -19,7 +19,7 @@ import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { FileCursor, FileQuery } from '../catalogue/file-list.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
@@ -40,6 +40,7 @@ const longestName = 200;
 const afterPattern =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:_([0-9a-f]{0,8000}))?$/;
 const digestPattern = /^[0-9a-f]{64}$/;
+const hiddenStates: readonly HiddenState[] = ['checking', 'refused'];
 const badCursor = 'should be the next of another page';
 
 const parameters = {
@@ -69,6 +70,12 @@ const parameters = {
     { pattern: digestPattern.source },
     (text) => (digestPattern.test(text) ? null : 'should be 64 hexadecimal digits in lower case'),
   ),
+  hidden: textParameter(
+    'Instead of the others: files that the virus scanner has yet to pass, or has refused. Not for users whom rules bind',
+    { enum: hiddenStates },
+    (text) =>
+      hiddenStates.some((state) => state === text) ? null : `should be ${hiddenStates.join(' or ')}`,
+  ),
   trash: choiceParameter('Whether to list the trash instead', ['true', 'false'], 'false'),
   count: choiceParameter('Whether to count all matching files', ['true', 'false'], 'false'),
 };
@@ -93,7 +100,14 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
   needs: { grant: 'files:read', touches: 'beside spaces' },
   parameters: describeList(parameters),
   answers: { 200: jsonAnswer('A page of files', filePage) },
-  errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found', 'not_found'],
+  errors: [
+    ...accountErrors,
+    'invalid_slug',
+    'invalid_condition',
+    'not_allowed',
+    'project_not_found',
+    'not_found',
+  ],
   sample: (base) => `${uploadSample(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
   handler: listFilesOperation,
 };
@@ -106,9 +120,12 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
     const { signal } = request;
     const projectSlug = readProjectSlug(request);
     const { counts, sha256, ...filter } = readQuery(request.query);
-    const condition = filter.hidden === undefined ? listed : both(listed, requiredFor(bound, 'delete'));
+    const isTrash = filter.hidden === 'trashed';
+    if (filter.hidden !== undefined && !isTrash && bound !== undefined)
+      throw notAllowed('Rules of files show nobody what the virus scanner holds back');
+    const condition = isTrash ? both(listed, requiredFor(bound, 'delete')) : listed;
     if (sha256 !== undefined && filter.hidden !== undefined)
-      throw invalidCondition(['sha256 does not find files in the trash']);
+      throw invalidCondition(['sha256 does not find files in the trash, or files that are not published']);
     if (sha256 !== undefined) {
       const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256, condition }, signal);
       if (file === null) throw fileNotFound();
@@ -145,12 +162,23 @@ type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug' | 'condition'> &
 };
 
 function readQuery(pairs: QueryPairs): ListFilesQuery {
-  const { after: cursor, type, sort, order, count, trash, ...read } = readListQuery(parameters, pairs);
+  const {
+    after: cursor,
+    type,
+    sort,
+    order,
+    count,
+    trash,
+    hidden: state,
+    ...read
+  } = readListQuery(parameters, pairs);
   const byName = sort === 'name';
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
   if (cursor !== undefined && after === undefined) throw invalidCondition([`after ${badCursor}`]);
   const ascending = order === 'asc';
-  const hidden = trash === 'true' ? ('trashed' as const) : undefined;
+  if (trash === 'true' && state !== undefined)
+    throw invalidCondition(['trash and hidden exclude each other']);
+  const hidden = trash === 'true' ? ('trashed' as const) : hiddenStates.find((one) => one === state);
   return { ...read, type: type?.toLowerCase(), byName, ascending, after, hidden, counts: count === 'true' };
 }
 

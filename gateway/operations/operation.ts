@@ -63,6 +63,7 @@ export const sendingErrors: readonly ErrorCode[] = [
   'chunks_unsupported',
   'checksum_mismatch',
   'link_refused',
+  'file_refused',
 ];
 
 /** The answer to all uploads in one request. */

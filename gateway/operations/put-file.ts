@@ -98,6 +98,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
         { id: keyed?.id ?? randomUUID(), deploymentId, ownerId: userId, owner, projectSlug },
       );
       assertFits(grant, draft, length, body.contentLength);
+      deps.checks?.assertTakes(length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const inspection = new InspectedDraft(draft, verifiedType(grant));
       const received = await receiveBody({
@@ -107,6 +108,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
         rules: deps.store,
         memory: deps.memory,
         digests: deps.digests,
+        scanner: deps.checks?.scanner,
         account: userId,
         maxBodyBytes: grant.maxBytes,
         reader(object) {

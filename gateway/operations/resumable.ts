@@ -11,6 +11,7 @@ import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
 import type { FolderPlaces } from '../folders/folder-places.ts';
+import type { FileChecks } from '../quarantine/file-checks.ts';
 import type { Chunk } from '../resumable/chunk-receiver.ts';
 import {
   draftLimit,
@@ -38,6 +39,8 @@ export interface ResumableDeps {
   readonly access: UploadAccess;
   readonly resumable: ResumableUploads;
   readonly places: FolderPlaces;
+  /** Null: files are not scanned. */
+  readonly checks: FileChecks | null;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
 }
@@ -84,7 +87,7 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     });
     if (isFinal) {
       const joined = await resumable.concatenate(file, concat, properties, request.signal);
-      return answer(201, joined, deps, { location: addressOf(file) });
+      return answer(201, await settled(deps, joined), deps, { location: addressOf(file) });
     }
     assertFits(grant, file, Math.max(length ?? 0, chunk?.body.contentLength ?? 0), length ?? undefined);
     const verified = verifiedType(grant);
@@ -94,7 +97,9 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
       ...(verified !== undefined && { verifiedType: verified }),
     };
     const more = { length, ...(concat && { concat }), ...limits };
-    const progress = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);
+    deps.checks?.assertTakes(length ?? 0);
+    const created = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);
+    const progress = await settled(deps, created);
     const location = addressOf(file) + (await access.addressQuery(grant, file.name));
     const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
     return answer(201, progress, deps, { location, ...offset });
@@ -153,7 +158,10 @@ export function appendOperation(deps: ResumableDeps): Handler {
     const upload = await readUploadReference(deps, request);
     const { body, signal } = request;
     const chunk = { body, check, isLast };
-    const progress = await resumable.append(upload, { offset, length, reprDigest, signal, ...chunk });
+    const progress = await settled(
+      deps,
+      await resumable.append(upload, { offset, length, reprDigest, signal, ...chunk }),
+    );
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
     const isAnswered = progress.file !== null && (isDraft || wantsFile(request));
     return answer(isAnswered ? 200 : 204, progress, deps, headers);
@@ -252,6 +260,11 @@ function wantsFile(request: HttpRequest): boolean {
 
 function offsetAfter(progress: Progress): number {
   return progress.file === null ? offsetOf(progress.state) : progress.file.size;
+}
+
+/** Waits a little for the scanner's verdict on a complete upload. Throws 422 if something was found. */
+async function settled({ checks }: Pick<ResumableDeps, 'checks'>, progress: Progress): Promise<Progress> {
+  return checks === null || progress.file === null ? progress : { file: await checks.settle(progress.file) };
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
-import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
+import {
+  chunksUnsupported,
+  fileRefused,
+  payloadTooLarge,
+  unsupportedCoding,
+} from '#kernel/errors/catalogue.ts';
 import { visibleError } from '#kernel/errors/render-error.ts';
 import { bytes, string } from '#kernel/json/schema.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
@@ -18,7 +23,7 @@ import { withLifetime } from '../access/file-lifetime.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
 import { assertFits, type UploadAccess, type UploadGrant, verifiedType } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
@@ -36,6 +41,7 @@ import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
 import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
+import type { FileChecks } from '../quarantine/file-checks.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import {
   checksums,
@@ -64,6 +70,8 @@ export interface UploadDeps {
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly digests: Digests;
+  /** Null: files are not scanned. */
+  readonly checks: FileChecks | null;
   readonly keys: UploadKeys;
   readonly maxUploadBytes: number;
   readonly quota: Quota;
@@ -198,6 +206,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     rules: deps.store,
     memory: deps.memory,
     digests: deps.digests,
+    scanner: deps.checks?.scanner,
     account: userId,
     maxFileBytes: grant.maxBytes,
     maxBodyBytes,
@@ -206,6 +215,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     begin: async (part, signal, head) => {
       const draft = await describe(part, signal);
       assertFits(grant, draft, leastBytes);
+      deps.checks?.assertTakes(leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       const inspection = new InspectedDraft(draft, verifiedType(grant));
       found.inspection = inspection;
@@ -252,10 +262,38 @@ export async function storeFile(
   request: HttpRequest,
   upload: ReceivedUpload,
 ): Promise<HttpResponse> {
-  const { draft, sizes, received, keyed, bound, createdAt = new Date(), replacement } = upload;
+  const { keyed, bound, received } = upload;
   if (bound !== undefined) assertMayStore(bound, upload);
   const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
+  if (earlier?.state === 'refused') throw fileRefused();
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
+  const { scanned } = received;
+  const state = scanned && stateOf(deps, upload);
+  const stored = await storeNew(deps, request, upload, state);
+  const file = scanned && deps.checks ? await deps.checks.settled(stored, scanned) : stored;
+  return answer(file, deps.fileUrl(file));
+}
+
+/** What the scanner's outcome makes of a new file. Throws 413 or 503, and drops the object, for one that is not stored. */
+function stateOf(
+  { checks }: Pick<UploadDeps, 'checks'>,
+  { received: { scanned, writer, release }, onCleanup }: ReceivedUpload,
+): HiddenState | undefined {
+  try {
+    return scanned && checks?.stateOf(scanned);
+  } catch (error) {
+    onCleanup(writer.abort().then(release));
+    throw error;
+  }
+}
+
+async function storeNew(
+  deps: UploadDeps,
+  request: HttpRequest,
+  upload: ReceivedUpload,
+  state: HiddenState | undefined,
+): Promise<CloudFile> {
+  const { draft, sizes, received, createdAt = new Date(), replacement } = upload;
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
   let stored = false;
@@ -263,12 +301,14 @@ export async function storeFile(
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
     const { width, height, duration } = sizes;
-    const file = fileOfDraft(draft, { size, crc32, sha256, width, height, duration }, createdAt);
+    const file = fileOfDraft(draft, { size, crc32, sha256, width, height, duration, state }, createdAt);
     await storeRow(deps, request, file, { replacement, isCopy: upload.createdAt !== undefined });
     stored = true;
-    await replacement?.finish();
+    // a file that waits for the scanner leaves its path to the one before: the janitor removes that later
+    if (state === undefined) await replacement?.finish();
+    else await replacement?.release();
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
-    return answer(file, deps.fileUrl(file));
+    return file;
   } finally {
     rowIsOver();
     counted?.(stored);

@@ -4,6 +4,8 @@ import type { ObjectWriter, Part } from '#objects/object-store.ts';
 import type { Digest } from '../digest/file-digests.ts';
 import { FileHead } from '../inspect/file-head.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
+import type { ScanOutcome } from '../scan/scan-outcome.ts';
+import type { UploadScan } from '../scan/scanner.ts';
 
 /** The store's rules for the parts of an object. */
 export interface PartRules {
@@ -26,6 +28,8 @@ export interface AssembledObject {
   readonly crc32: number;
   /** undefined: files have no digests. */
   readonly sha256: string | undefined;
+  /** What the scanner says; undefined: files are not scanned. */
+  readonly scanned: ScanOutcome | undefined;
   readonly head: FileHead;
 }
 
@@ -129,10 +133,13 @@ export class PartAssembler {
     }
     const writer = await this.#writer;
     while (this.#underWay.size > 0 || this.#ready.length > 0) await Promise.all(this.#underWay);
-    const sha256 = await this.#args.digest.end(this.#index > 0 ? null : last);
+    const rest = this.#index > 0 ? null : last;
+    const sha256 = await this.#args.digest.end(rest);
+    const scanned = await this.#args.scan?.end(rest);
     if (this.#stopped) throw new Error('the object was given up');
     this.#last = null;
-    return { writer, last, size: this.#size, crc32: this.#sizeChecksum, sha256, head: this.head };
+    const head = this.head;
+    return { writer, last, size: this.#size, crc32: this.#sizeChecksum, sha256, scanned, head };
   }
 
   /**
@@ -143,6 +150,7 @@ export class PartAssembler {
     this.#stopped = true;
     this.head.drop(new Error('the object was given up'));
     this.#args.digest.drop();
+    this.#args.scan?.drop();
     const held = [this.#takePart(), ...this.#ready.splice(0)];
     if (this.#last !== null) held.push(this.#last);
     this.#last = null;
@@ -206,8 +214,9 @@ export class PartAssembler {
 
   async #store(part: Part): Promise<void> {
     const hashed = this.#args.digest.update(part);
+    const scanned = this.#args.scan?.update(part);
     const writer = await (this.#writer as Promise<ObjectWriter>);
-    if (!this.#stopped) await Promise.all([writer.writePart(part), hashed]);
+    if (!this.#stopped) await Promise.all([writer.writePart(part), hashed, scanned]);
   }
 }
 
@@ -218,6 +227,8 @@ export interface PartAssemblerArgs {
   /** Memory is short. Decided once for each object, because some stores need parts of equal size. */
   readonly smallParts: boolean;
   readonly digest: Digest;
+  /** undefined: files are not scanned. */
+  readonly scan: UploadScan | undefined;
   readonly memory: Pick<MemoryLease, 'take' | 'give' | 'shipped' | 'contended'>;
   /** The store has finished a part: `blocked` may have changed. */
   readonly onRoom: () => void;

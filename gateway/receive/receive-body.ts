@@ -5,6 +5,7 @@ import type { Digests } from '../digest/file-digests.ts';
 import type { FileHead } from '../inspect/file-head.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
+import type { Scanner } from '../scan/scanner.ts';
 import { type AssembledObject, PartAssembler, type PartRules } from './part-assembler.ts';
 
 /** An object whose bytes have all arrived: call `complete` of its writer with the last part, or `abort`. */
@@ -40,6 +41,8 @@ export interface ReceiveBodyArgs {
   readonly rules: PartRules;
   readonly memory: UploadMemory;
   readonly digests: Pick<Digests, 'begin'>;
+  /** undefined: the object is not scanned, or not yet. */
+  readonly scanner?: Pick<Scanner, 'begin'> | undefined;
   /** The account whose share of the memory it takes. */
   readonly account: string;
   readonly maxBodyBytes: number;
@@ -102,6 +105,7 @@ class BodyReception {
       maxBytes: args.body.contentLength ?? Number.POSITIVE_INFINITY,
       smallParts,
       digest: args.digests.begin(),
+      scan: args.scanner?.begin(args.account),
       memory: this.#lease,
       onRoom: () => {
         if (this.#state === 'consuming' && !this.#parts.blocked) this.#want();

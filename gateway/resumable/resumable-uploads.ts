@@ -15,7 +15,7 @@ import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { mayAskFor } from '../access/bound-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { findOwnFile } from '../catalogue/own-file.ts';
+import { findUploadedFile } from '../catalogue/own-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 import { bodyOfParts } from './body-of-parts.ts';
 import type { Chunk } from './chunk-receiver.ts';
@@ -117,7 +117,7 @@ export class ResumableUploads {
     sent: Pick<UploadProperties, 'metadata' | 'reprDigest'>,
     signal: AbortSignal,
   ): Promise<Progress> {
-    const file = await findOwnFile(this.#deps.cloudFiles, draft, signal);
+    const file = await findUploadedFile(this.#deps.cloudFiles, draft, signal);
     if (file !== null) return { file };
     const parts: UploadState[] = [];
     for (const name of names) parts.push(await this.#part({ ...draft, name }, draft.name, signal));
@@ -146,7 +146,7 @@ export class ResumableUploads {
     requiredFor(bound, 'upload');
     const state = await this.#deps.states.load(this.#addressOf(upload), signal);
     if (state?.bound === true && (state.file.owner ?? null) === bound.user) return;
-    const file = state === null ? await findOwnFile(this.#deps.cloudFiles, upload, signal) : null;
+    const file = state === null ? await findUploadedFile(this.#deps.cloudFiles, upload, signal) : null;
     if (file === null || !mayAskFor(bound, file)) throw noUpload();
   }
 
@@ -193,7 +193,7 @@ export class ResumableUploads {
 
   /** The file of a complete upload. Throws 404 while it is incomplete. */
   async fileOf(upload: UploadReference, signal: AbortSignal): Promise<CloudFile> {
-    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
+    const file = await findUploadedFile(this.#deps.cloudFiles, upload, signal);
     if (file !== null) return file;
     const state = await this.#load(upload, signal);
     if (state === null) throw noUpload();
@@ -205,7 +205,7 @@ export class ResumableUploads {
   drop(upload: UploadReference, signal: AbortSignal): Promise<void> {
     return this.#exclusive(upload, async () => {
       const state = await this.#deps.states.load(this.#addressOf(upload), signal);
-      if (state === null && (await findOwnFile(this.#deps.cloudFiles, upload, signal)) !== null)
+      if (state === null && (await findUploadedFile(this.#deps.cloudFiles, upload, signal)) !== null)
         throw uploadConflict('The upload is complete: it is a file now');
       if (state === null) throw noUpload();
       await this.#ends.drop(state, AbortSignal.timeout(finishTimeout));
@@ -297,7 +297,7 @@ export class ResumableUploads {
     const state = await this.#load(upload, signal, known);
     if (state !== null)
       return lease !== null && isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
-    const file = await findOwnFile(this.#deps.cloudFiles, upload, signal);
+    const file = await findUploadedFile(this.#deps.cloudFiles, upload, signal);
     if (file === null) throw noUpload();
     return { file };
   }

@@ -9,7 +9,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { assertMayUpload } from '../access/bound-files.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import { fileOfDraft } from '../files/file-draft.ts';
@@ -25,8 +25,10 @@ export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
   readonly digests: Digests;
   readonly states: StateStore;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName' | 'findAny'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findAny'>;
   readonly projects: Pick<Projects, 'ensure'>;
+  /** Of a file that nobody has scanned. */
+  readonly newState?: HiddenState | undefined;
   readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly boundAs: FileSenders['boundAs'];
@@ -99,7 +101,11 @@ export class UploadEnds {
       // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
-      file = fileOfDraft(state.file, { size, crc32, sha256, ...state.sizes }, now);
+      file = fileOfDraft(
+        state.file,
+        { size, crc32, sha256, ...state.sizes, state: this.#deps.newState },
+        now,
+      );
       let counted: CountedFile;
       try {
         // its bytes have been counted since they arrived

@@ -134,6 +134,7 @@ t.test('help says how the commands are called here', async (t) => {
   for (const command of [
     'token',
     'janitor',
+    'quarantine',
     'bucket',
     'rules',
     'export',

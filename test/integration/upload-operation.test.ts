@@ -64,6 +64,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     usage: noUsage,
     digests: noDigests,
     quota: noQuota,
+    checks: null,
     access,
     projects: {
       async ensure(ownerId, slug) {
@@ -371,6 +372,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     usage: noUsage,
     digests: noDigests,
     quota: noQuota,
+    checks: null,
     access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: {

@@ -273,6 +273,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (isRead(id)) return { ...good, target: `${good.target}?preset=thumb` };
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
+      if (/^(?:createUpload|append|completeUpload)/.test(id)) return withHeaders({ 'test-fault': 'refused' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:
       return { ...withHeaders({ 'upload-checksum': 'crc32 AAAAAA==' }), body: 'hello' };

@@ -20,6 +20,7 @@ import { UsedFiles } from '#gateway/access/used-files.ts';
 import { draftFile } from '#gateway/files/file-draft.ts';
 import { StateStore } from '#gateway/resumable/state-store.ts';
 import {
+  fileRefused,
   notReady,
   overloaded,
   queryTooExpensive,
@@ -82,6 +83,7 @@ const authenticate: Authenticate = async (request) => {
   // the headers of a live query are those of whoever made its address
   const fault = request.header('test-fault') ?? /[?&]test-fault=(\d+)/.exec(request.rawQuery)?.[1];
   if (fault === '422') throw queryTooExpensive('is refused as the test asked');
+  if (fault === 'refused') throw fileRefused('Test.Signature');
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');
   if (fault === '507') throw storageFull();

@@ -77,6 +77,7 @@ export function testGateway(
     smallFiles: noSmallFiles(),
     pictures: noPictures,
     redirects: null,
+    checks: null,
     links: createFileLinks(keys),
     uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
     closed: noneClosed,
@@ -97,6 +98,11 @@ export function filesInMemory() {
     insert: async (file) => void rows.set(file.name, file),
     findByName: async (name) => published(rows.get(name)),
     findAny: async (name) => rows.get(name) ?? null,
+    withState: async ({ state, before, largest = Number.POSITIVE_INFINITY, limit }) =>
+      which((file) => file.state === state && file.createdAt < before && file.size <= largest).slice(
+        0,
+        limit,
+      ),
     async change(names, { trashedAt, state }) {
       for (const file of which(({ name }) => names.includes(name)))
         rows.set(file.name, {

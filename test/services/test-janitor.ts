@@ -27,6 +27,7 @@ export function testJanitor(
     staleAfter: 0,
     grace: 0,
     interval: 1e6,
+    quarantineFor: 1e9,
     ...options,
   });
 }

@@ -67,8 +67,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'files',
   ],
   gateway: [
-    ...['digest', 'memory', 'inspect', 'receive', 'multipart'],
-    ...['catalogue', 'links', 'files', 'plans', 'access'],
+    ...['digest', 'memory', 'inspect', 'scan', 'receive', 'multipart'],
+    ...['catalogue', 'links', 'files', 'plans', 'access', 'quarantine'],
     ...['download', 'images', 'folders', 'resumable', 'direct', 'janitor', 'operations'],
   ],
 };
@@ -82,7 +82,7 @@ const homes: readonly (readonly [string, string])[] = [
 ];
 
 /** The wiring of a process hands one service what it needs of another. */
-const wiring = ['query/main.ts', 'gateway/main.ts', 'cli/janitor.ts'].map(
+const wiring = ['query/main.ts', 'gateway/main.ts', 'cli/janitor.ts', 'cli/quarantine.ts'].map(
   (from) => `${from} events/open-events.ts`,
 );
 

@@ -6,12 +6,13 @@ import { type RedisConfig, readRedis, redis } from './read-redis.ts';
 import { readS3, type S3Config, s3 } from './read-s3.ts';
 import { readTracing, type TracingConfig, traces } from './read-tracing.ts';
 import { largestPart } from './s3-part-sizes.ts';
-import { accounts, address, files, limits, logs, mails, processes, records } from './settings.ts';
+import { accounts, address, files, limits, logs, mails, processes, records, scanner } from './settings.ts';
 import {
   listVariables,
   type ReadContext,
   readFileOf,
   readVariables,
+  refuseSet,
   type Section,
   type Values,
 } from './variable.ts';
@@ -21,6 +22,7 @@ export const sections: readonly Section[] = [
   address,
   accounts,
   files,
+  scanner,
   limits,
   records,
   mails,
@@ -36,6 +38,7 @@ const variables = {
   ...address.variables,
   ...accounts.variables,
   ...files.variables,
+  ...scanner.variables,
   ...limits.variables,
   ...records.variables,
   ...mails.variables,
@@ -102,6 +105,9 @@ export function readConfig(env: ReadContext['env']): Config {
     redis: readRedis(read.redis, context),
     tracing: readTracing(read.tracing, context),
   };
+  const { policy, maxBytes, timeout } = scanner.variables.scan;
+  if (read.scan.clamdAddress === undefined)
+    refuseSet(context, { policy, maxBytes, timeout }, 'CLAMD_ADDRESS is not: files are not scanned');
   context.problems.push(...contradictions(config));
   if (context.problems.length > 0) throw new ConfigError(context.problems);
   return Object.freeze(config);
@@ -176,6 +182,13 @@ function contradictions(config: Config): string[] {
   }
   if (config.downloads === 'redirect' && config.s3 === undefined) {
     problems.push('DOWNLOADS is redirect, but S3_BUCKET is not set: the file system has no addresses');
+  }
+  const servedByBucket =
+    config.s3?.publicBucket === true ? 'S3_PUBLIC_BUCKET' : config.publicFilesUrl && 'PUBLIC_FILES_URL';
+  if (config.scan.clamdAddress !== undefined && servedByBucket) {
+    problems.push(
+      `CLAMD_ADDRESS and ${servedByBucket} are set: a bucket that everybody may read serves files before they are scanned, and in quarantine`,
+    );
   }
   if (workers > 1 && config.clickhouse === undefined) {
     problems.push(

@@ -7,6 +7,7 @@ import {
   isBaseUrl,
   list,
   oneOf,
+  parsed,
   text,
   type Values,
   type Variable,
@@ -112,6 +113,25 @@ export const files = {
   },
 };
 
+/** Virus scanner of files. */
+export const scanner = {
+  title: 'Virus scanner',
+  variables: {
+    scan: {
+      clamdAddress: parsed('CLAMD_ADDRESS', {
+        parse: parseClamdAddress,
+        form: 'host:port, or unix: and the path of a socket',
+        fallback: undefined,
+      }),
+      policy: oneOf('SCAN_POLICY', 'hold', ['refuse', 'hold', 'publish']),
+      // clamd's own default of StreamMaxLength
+      maxBytes: integer('SCAN_MAX_BYTES', 100 * mebibyte, [1, 4 * gibibyte]),
+      timeout: integer('SCAN_TIMEOUT_MS', 30 * second, [second, hour]),
+      quarantineDays: integer('QUARANTINE_DAYS', 30, [1, 3650]),
+    },
+  },
+};
+
 const mostRequests = 1_000_000;
 
 function requestLimits(prefix: 'TOKEN' | 'ADDRESS') {
@@ -207,6 +227,18 @@ export const logs = {
     metricsToken: text('METRICS_TOKEN', token),
   },
 };
+
+/** `path` of a Unix socket, or host and port. */
+function parseClamdAddress(text: string): { path: string } | { host: string; port: number } | undefined {
+  const path = /^unix:(\/[^\0]{1,106})$/.exec(text)?.[1];
+  if (path !== undefined) return { path };
+  const [, bracketed, name, digits] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]{1,253})):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? name;
+  const port = Number(digits);
+  if (host === undefined || !(port >= 1 && port <= 65_535)) return undefined;
+  return bracketed !== undefined && isIP(bracketed) !== 6 ? undefined : { host, port };
+}
 
 interface Network {
   readonly address: string;

@@ -195,6 +195,12 @@ export const unsupportedCoding = (known: string) =>
     // RFC 9110 section 15.5.16
     { headers: { 'accept-encoding': known || 'identity' } },
   );
+/** @param reason the name of the signature that the scanner found; undefined: it is not known any more */
+export const fileRefused = (reason?: string) =>
+  new ApiError(
+    'file_refused',
+    `The virus scanner refuses the file${reason === undefined ? '' : ` (${reason})`}: nobody can download it`,
+  );
 /** @param reason the rest of a sentence about the file */
 export const invalidImage = (reason: string, cause?: unknown) =>
   new ApiError('invalid_image', `No picture can be made of the file: ${reason}`, { cause });
@@ -209,6 +215,12 @@ export const chunkChecksumMismatch = () =>
 /** @param limit bytes @param what the limited thing, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
   new ApiError('payload_too_large', `${what} exceeds the size limit of ${limit} bytes`);
+/** @param limit bytes */
+export const tooLargeToScan = (limit: number) =>
+  new ApiError(
+    'payload_too_large',
+    `The file is larger than the virus scanner takes, which is at most ${limit} bytes: it was not stored`,
+  );
 /** @param limits of records, and of their bytes */
 export const tooManyRecords = (count: number, limit: number, bytes: number) =>
   new ApiError(

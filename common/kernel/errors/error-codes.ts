@@ -65,6 +65,7 @@ export const errorCodes = {
   too_many_records: { status: 413, title: 'The live query has too many records' },
   unsupported_media_type: { status: 415, title: 'The body has another media type than it should have' },
   range_not_satisfiable: { status: 416, title: 'The range lies outside the file' },
+  file_refused: { status: 422, title: 'The virus scanner does not let the file pass' },
   invalid_image: { status: 422, title: 'No picture can be made of the file' },
   query_too_expensive: { status: 422, title: 'The query costs more than it may' },
   idempotency_key_reused: { status: 422, title: 'The key was sent with another request' },

@@ -34,12 +34,14 @@ export interface Metrics {
   gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
   /** Adds a counter whose value is read whenever metrics are collected. */
   counter(name: string, help: string, read: () => number): void;
+  /** The same with a series for each value of a label. */
+  counters(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
   /** All metrics as prom-client's JSON, each series with its worker. */
   json(): Promise<object[]>;
 }
 
 /** For a process whose metrics nobody reads. */
-export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'json'> = {
+export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'counters' | 'json'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),
   batch: () => () => {},
@@ -97,6 +99,7 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
         },
       });
     },
+    counters: (name, help, label, read) => countSeries(registry, { name, help, label, read }),
     async json() {
       const metrics = (await registry.getMetricsAsJSON()) as { values: { labels: object }[] }[];
       return metrics.map((metric) => ({
@@ -110,6 +113,32 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
       }));
     },
   };
+}
+
+function countSeries(
+  registry: Registry,
+  {
+    name,
+    help,
+    label,
+    read,
+  }: {
+    readonly name: string;
+    readonly help: string;
+    readonly label: string;
+    readonly read: () => Readonly<Record<string, number>>;
+  },
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, number] of Object.entries(read())) this.inc({ [label]: value }, number);
+    },
+  });
 }
 
 function measureDurations(registry: Registry, name: string, help: string): (seconds: number) => void {

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { openEvents } from '#events/open-events.ts';
+import { gatewayService } from '#gateway/gateway-service.ts';
+import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
+import { commandLine } from '#process/lifecycle/command-line.ts';
+import { runCommand } from '#process/lifecycle/run-command.ts';
+import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+
+await runCommand({
+  name: 'quarantine',
+  help: `
+Lists the files that the virus scanner holds back: those that it has not passed yet, and those that it refused.
+
+  ${commandLine('quarantine', '[--publish NAME]...')}
+
+  --publish NAME   publishes this file, whatever the scanner says
+
+Files larger than SCAN_MAX_BYTES wait for this command, unless SCAN_POLICY says otherwise. The server and its database are
+looked for in DATA_DIR (./data), or at CLICKHOUSE_URL.
+`,
+  readOrder() {
+    const { values } = parseArgs({ options: { publish: { type: 'string', multiple: true, default: [] } } });
+    return { publish: values.publish };
+  },
+  async offline(services, order) {
+    const uploads = createRunningUploads();
+    const open = gatewayService((process) => openEvents(process, { mails: false, starts: false }));
+    const gateway = await open(
+      { ...services, uploads, metrics: createMetrics({ worker: 1 }) },
+      () => services.config.publicUrl ?? '',
+    );
+    try {
+      return (await gateway.commands?.quarantine?.(order)) ?? '';
+    } finally {
+      await gateway.close();
+    }
+  },
+});
