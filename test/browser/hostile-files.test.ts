@@ -39,8 +39,8 @@ t.test('names and contents are inert', async (t) => {
     await page.getByRole('button', { name, exact: true }).click();
     const preview = page.getByRole('dialog', { name });
     await preview.getByText('Permanent link').waitFor();
-    if (name.endsWith('.png')) await preview.getByText("This browser can't show the file.").waitFor();
-    else t.equal(await preview.locator('pre.preview').textContent(), script, `${name}: its text`);
+    // also of the one that was sent as image/png: the bytes decide
+    t.equal(await preview.locator('pre.preview').textContent(), script, `${name}: its text`);
     t.equal(await preview.locator('iframe, object, embed, script').count(), 0);
     await closeByEscape(preview);
   }

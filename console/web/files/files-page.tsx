@@ -28,7 +28,7 @@ import { FilesNav } from './files-nav.tsx';
 import { FolderBar, FolderSelect } from './folder-bar.tsx';
 import { shortFolder } from './folder-line.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
-import { type FileSelection, nothing, SelectionBar, useSelection } from './selection.tsx';
+import { type FileSelection, nothing, type Selecting, SelectionBar, useSelection } from './selection.tsx';
 import { UploadPanel } from './upload-panel.tsx';
 import { onStored } from './uploads.ts';
 import { useGridPreset } from './use-grid-preset.ts';
@@ -63,18 +63,6 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     if (items.every(({ name }) => gone.has(name))) files.reload();
     else files.change((known) => known.filter(({ name }) => !gone.has(name)));
   };
-  const removeFolder = async (): Promise<void> => {
-    const { folder } = filter;
-    const isDone = await confirmed({
-      title: `Delete the folder ${shortFolder(folder)}?`,
-      body: `All its files are deleted, and all links to them stop working. ${lossOf()}`,
-      confirm: 'Delete the folder',
-      run: (signal, progress) =>
-        deleteFolder({ project, folder, total: files.total ?? 0 }, { signal, progress }),
-      done: 'Folder deleted.',
-    });
-    if (isDone) clearFilter();
-  };
   const maySend = isGrantedBeside('files:write', { project });
   const mayDelete = isGrantedBeside('files:delete', { project });
   const empty = files.items?.length === 0 && !files.loading;
@@ -105,28 +93,14 @@ export function FilesPage({ params }: PageProps): JSX.Element {
       {filter.folder !== '' && (
         <FolderBar
           {...{ project, folder: filter.folder }}
-          onDelete={mayDelete && !empty ? () => void removeFolder() : null}
+          onDelete={mayDelete && !empty ? () => void removeFolder(project, filter.folder, files) : null}
         />
       )}
       {items.length > 0 && (
-        <div class="row apart">
-          {mayDelete ? (
-            <SelectionBar
-              {...{ files, selecting }}
-              actions={(count) => (
-                <Button small onClick={() => void remove(selecting.selected)}>
-                  Delete {count}
-                </Button>
-              )}
-            />
-          ) : (
-            <span class="quiet">{countOf(files.total ?? items.length, 'file')}</span>
-          )}
-          <div class="row">
-            <FolderSelect {...{ items, folder: filter.folder }} />
-            <ViewSwitch />
-          </div>
-        </div>
+        <FilesBar
+          {...{ files, selecting, folder: filter.folder }}
+          onDelete={mayDelete ? () => void remove(selecting.selected) : null}
+        />
       )}
       {empty ? (
         <NoFiles {...{ filtered, maySend }} />
@@ -170,6 +144,55 @@ async function removeFiles(
   });
   if (gone.size > 0) toast(`${countOf(gone.size, 'file')} deleted.`);
   return gone;
+}
+
+async function removeFolder(
+  project: string,
+  folder: string,
+  { total = 0 }: Pages<StoredFile>,
+): Promise<void> {
+  const isDone = await confirmed({
+    title: `Delete the folder ${shortFolder(folder)}?`,
+    body: `All its files are deleted, and all links to them stop working. ${lossOf()}`,
+    confirm: 'Delete the folder',
+    run: (signal, progress) => deleteFolder({ project, folder, total }, { signal, progress }),
+    done: 'Folder deleted.',
+  });
+  if (isDone) clearFilter();
+}
+
+interface FilesBarProps {
+  readonly files: Pages<StoredFile>;
+  readonly selecting: Selecting;
+  /** Of the filter; empty: none. */
+  readonly folder: string;
+  /** Deletes the selected files. Null: not granted. */
+  readonly onDelete: (() => void) | null;
+}
+
+/** Above the files: the selection, the folder and the view. */
+function FilesBar({ files, selecting, folder, onDelete }: FilesBarProps): JSX.Element {
+  const items = files.items ?? [];
+  return (
+    <div class="row apart">
+      {onDelete === null ? (
+        <span class="quiet">{countOf(files.total ?? items.length, 'file')}</span>
+      ) : (
+        <SelectionBar
+          {...{ files, selecting }}
+          actions={(count) => (
+            <Button small onClick={onDelete}>
+              Delete {count}
+            </Button>
+          )}
+        />
+      )}
+      <div class="row">
+        <FolderSelect {...{ items, folder }} />
+        <ViewSwitch />
+      </div>
+    </div>
+  );
 }
 
 /** What a deletion means. */
