@@ -63,7 +63,7 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       apiUrl: config.consoleApiUrl ?? '',
       filesArePublic: config.publicFilesUrl !== undefined || config.fileLinks === 'public',
       trashDays: config.trashDays,
-      scansFiles: false,
+      scansFiles: config.scan.clamdAddress !== undefined,
       publicUrl: config.publicUrl,
       limiter: limiters.token,
       origins: () => originsOf(config, baseUrl(), fileOrigins),
