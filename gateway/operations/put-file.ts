@@ -67,7 +67,6 @@ export const putFile: OperationDefinition<UploadDeps> = {
 
 /** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
 export function putFileOperation(deps: UploadDeps): Handler {
-  const { maxUploadBytes } = deps;
   return trackUpload(deps, async (request, onCleanup) => {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
@@ -77,7 +76,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
     const length = body.contentLength ?? 0;
-    if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
+    if (length > deps.maxUploadBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
     if (copy !== null) assertMayCopy(grant, projectSlug);
     const { fileName, ...properties } = readTarget(request);
