@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib';
 import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { shuttingDown } from '#kernel/errors/catalogue.ts';
+import { type Attempt, whileWanted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -34,7 +35,8 @@ interface PictureMakerParts {
 export class PictureMaker {
   readonly #parts: PictureMakerParts;
   readonly #processes: PictureProcesses;
-  readonly #closing = new AbortController();
+  readonly #running = new Set<Attempt>();
+  #isClosed = false;
   #folder: Promise<string> | null = null;
   #programs: Promise<VideoPrograms | null> | null = null;
   /** How many were made, and could not be made. */
@@ -57,7 +59,7 @@ export class PictureMaker {
     signal: AbortSignal,
   ): Promise<StoredVariant> {
     const { ownerId } = file;
-    this.#closing.signal.throwIfAborted();
+    if (this.#isClosed) throw shuttingDown();
     try {
       const made = await this.#processes.turn(
         ownerId,
@@ -79,7 +81,8 @@ export class PictureMaker {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(shuttingDown());
+    this.#isClosed = true;
+    for (const attempt of this.#running) attempt.stop(shuttingDown());
     await this.#processes.close();
     if (this.#folder === null) return;
     await rm(await this.#folder, { recursive: true, force: true });
@@ -87,25 +90,28 @@ export class PictureMaker {
     await rmdir(this.#parts.folder).catch(() => {});
   }
 
-  async #draw(
+  #draw(
     file: CloudFile,
     { width, height, fit }: ImagePreset,
     { format }: VariantAddress,
     wanted: AbortSignal,
   ): Promise<MadePicture> {
-    const signal = AbortSignal.any([wanted, this.#closing.signal]);
-    const folder = await this.#ownFolder();
-    const path = join(folder, randomUUID());
-    const framePath = `${path}.png`;
-    const isVideo = file.contentType.startsWith('video/');
-    try {
-      if (isVideo) await this.#writeFrame(file, { videoPath: path, framePath }, signal);
-      else await fetchWhole(this.#parts.store, file, path, signal);
-      const job = { path: isVideo ? framePath : path, width, height, fit, format };
-      return await this.#processes.make(job, signal);
-    } finally {
-      await Promise.all([path, framePath].map((made) => rm(made, { force: true })));
-    }
+    return whileWanted(wanted, async (attempt) => {
+      const { signal } = attempt;
+      const path = join(await this.#ownFolder(), randomUUID());
+      this.#running.add(attempt);
+      const framePath = `${path}.png`;
+      const isVideo = file.contentType.startsWith('video/');
+      try {
+        if (isVideo) await this.#writeFrame(file, { videoPath: path, framePath }, signal);
+        else await fetchWhole(this.#parts.store, file, path, signal);
+        const job = { path: isVideo ? framePath : path, width, height, fit, format };
+        return await this.#processes.make(job, signal);
+      } finally {
+        this.#running.delete(attempt);
+        await Promise.all([path, framePath].map((made) => rm(made, { force: true })));
+      }
+    });
   }
 
   async #writeFrame(

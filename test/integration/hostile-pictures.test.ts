@@ -41,8 +41,8 @@ t.test('bad pictures are clear errors, and the next one is made all the same', a
   const cases: Readonly<Record<string, readonly [Buffer, string, RegExp]>> = {
     'too many pixels': [blackPng(30_000, 30_000), 'image/png', /900,?000,?000|30000 x 30000/],
     truncated: [small.subarray(0, small.byteLength / 2), 'image/jpeg', /damaged/],
-    'a false type': [Buffer.from('<html><script>alert(1)</script>'), 'image/png', /format/],
-    'SVG as a picture': [svg, 'image/png', /format/],
+    'a false type': [Buffer.from('<html><script>alert(1)</script>'), 'image/png', /format|text.html|SVG/],
+    'SVG as a picture': [svg, 'image/png', /format|text.html|SVG/],
     SVG: [svg, 'image/svg+xml', /SVG/],
     text: [small, 'text/plain', /text\/plain/],
     TIFF: [await sharp(small).tiff().toBuffer(), 'image/tiff', /format/],
