@@ -21,9 +21,9 @@ export interface CloudFiles {
   announce(): () => void;
   /**
    * Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it.
-   * @param isCopy of a file elsewhere: webhooks are not called
+   * @param how.isCopy of a file elsewhere: webhooks are not called
    */
-  insert(file: CloudFile, signal: AbortSignal, isCopy?: boolean): Promise<void>;
+  insert(file: CloudFile, signal: AbortSignal, how?: { readonly isCopy?: boolean }): Promise<void>;
   /** A file that is published: not in the trash, not expired, not held back by a scanner. */
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** The same, whether or not it is published. */

@@ -44,11 +44,12 @@ export class AnnouncedFiles {
     const change = files.change.bind(files);
     const remove = files.remove.bind(files);
     return Object.assign(files, {
-      insert: async (file: CloudFile, signal: AbortSignal, isCopy = false) => {
-        const listener = isCopy ? null : await this.#listenerOf(file, signal);
-        if (listener === null) return insert(file, signal);
+      insert: async (...added: Parameters<CloudFiles['insert']>) => {
+        const [file, signal, how] = added;
+        const listener = how?.isCopy === true ? null : await this.#listenerOf(file, signal);
+        if (listener === null) return insert(...added);
         return this.#inTurn([file.name], async () => {
-          await insert(file, signal);
+          await insert(...added);
           const made = transitionOf(null, file);
           if (made !== null) await this.#tellOrTakeBack(listener, file, made, remove);
         });

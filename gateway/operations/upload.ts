@@ -316,7 +316,7 @@ async function storeRow(
   isCopy: boolean,
 ): Promise<void> {
   try {
-    await cloudFiles.insert(file, commitDeadline(), isCopy);
+    await cloudFiles.insert(file, commitDeadline(), { isCopy });
   } catch (cause) {
     // the answer does not wait for the removal, but the upload is under way until it ends
     uploads.begin(file, file.objectKey);

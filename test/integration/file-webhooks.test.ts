@@ -181,7 +181,7 @@ t.test('copies are not told of, and files that the janitor finds are', async (t)
   const { receiver, uploaded, remove, store, cloudFiles } = await open(t);
   const id = randomUUID();
   const copy = newFile({ id, name: `${id}_copy.txt`, ownerId: ada });
-  await cloudFiles.insert(copy, signal, true);
+  await cloudFiles.insert(copy, signal, { isCopy: true });
   t.equal((await remove(copy.name)).status, 204);
   await receiver.count(1);
   t.strictSame(told(receiver), ['file.deleted deleted copy.txt']);
