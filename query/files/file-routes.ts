@@ -1,5 +1,6 @@
 import type { FileSenders } from '#auth/file-senders.ts';
-import { touchable } from '#catalogue/file-rules/touchable.ts';
+import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
+import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { notFound } from '#kernel/errors/catalogue.ts';
@@ -111,24 +112,39 @@ export function fileRoutes(deps: FileRouteParts): Route[] {
   }));
 }
 
+/** Whether the sender may read a file, as far as its row says: the object of a file in the trash is still there. */
+async function isReadable(
+  files: Projects['files'],
+  {
+    place,
+    name,
+    bound,
+  }: {
+    readonly place: Parameters<Projects['files']['named']>[0];
+    readonly name: string;
+    readonly bound: BoundSender | undefined;
+  },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const mayRead = touchable(bound, 'read');
+  if (bound === undefined) return !(await files.isHidden(place, name, signal));
+  const [file] = await files.named(place, [name], signal);
+  return file !== undefined && mayRead(file);
+}
+
 async function queryFile(
   { authenticate, projects, files, tables, config }: FileRouteParts,
   request: HttpRequest,
 ): Promise<HttpResponse> {
   const { userId: ownerId, limits, bound } = await authenticate(request);
-  const mayRead = touchable(bound, 'read');
+  requiredFor(bound, 'read');
   if (request.method === 'QUERY') requireQueryType(request);
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
   const body = await readJson(request, config.maxRecordBytes);
   const place = { ownerId, slug: projectSlug };
-  // the object of a file in the trash is still there
-  if (bound === undefined) {
-    if (await projects.files.isHidden(place, name, request.signal)) throw notFound('There is no such file');
-  } else {
-    const [file] = await projects.files.named(place, [name], request.signal);
-    if (file === undefined || !mayRead(file)) throw notFound('There is no such file');
-  }
+  if (!(await isReadable(projects.files, { place, name, bound }, request.signal)))
+    throw notFound('There is no such file');
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
   const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);
