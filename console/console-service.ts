@@ -62,6 +62,8 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       mode: config.registration,
       apiUrl: config.consoleApiUrl ?? '',
       filesArePublic: config.publicFilesUrl !== undefined || config.fileLinks === 'public',
+      trashDays: config.trashDays,
+      scansFiles: false,
       publicUrl: config.publicUrl,
       limiter: limiters.token,
       origins: () => originsOf(config, baseUrl(), fileOrigins),

@@ -38,6 +38,10 @@ export interface ConsoleDeps {
   readonly apiUrl: string;
   /** Whether anyone with the permanent link of a file can read it. */
   readonly filesArePublic: boolean;
+  /** How long deleted files are in the trash; 0: there is no trash. */
+  readonly trashDays: number;
+  /** Whether a scanner holds files back until it has looked at them. */
+  readonly scansFiles: boolean;
 }
 
 /** A request of the dashboard's API with its session. */
@@ -94,7 +98,7 @@ export async function sessionAnswer(
   deps: ConsoleDeps,
   begun?: HttpRequest,
 ): Promise<HttpResponse> {
-  const { registration, mode, apiUrl, filesArePublic, cookie, oidc } = deps;
+  const { registration, mode, apiUrl, filesArePublic, trashDays, scansFiles, cookie, oidc } = deps;
   const { canRegister, canClaim } = await registration.state();
   const value = {
     account: session === null ? null : userJson(session),
@@ -106,6 +110,8 @@ export async function sessionAnswer(
     canClaim,
     apiUrl,
     filesArePublic,
+    trashDays,
+    scansFiles,
     oidcHost: oidc?.host ?? null,
   };
   const isNew = begun !== undefined && session !== null;

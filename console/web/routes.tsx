@@ -4,6 +4,8 @@ import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
 import { FileRulesPage } from './files/file-rules-page.tsx';
 import { FilesPage } from './files/files-page.tsx';
+import { CheckingPage, QuarantinePage, TrashPage } from './files/held-files-page.tsx';
+import { PresetsPage } from './files/presets-page.tsx';
 import { InvitationPage } from './members/invitation-page.tsx';
 import { MembersPage } from './members/members-page.tsx';
 import { ProjectsPage } from './projects/projects-page.tsx';
@@ -24,6 +26,10 @@ export const routes: readonly Route[] = [
   { pattern: '/confirm-email', page: ConfirmEmailPage, section: null, either: true },
   { pattern: '/projects/:project/files', page: FilesPage, section: 'projects' },
   { pattern: '/projects/:project/files/rules', page: FileRulesPage, section: 'projects' },
+  { pattern: '/projects/:project/files/presets', page: PresetsPage, section: 'projects' },
+  { pattern: '/projects/:project/files/trash', page: TrashPage, section: 'projects' },
+  { pattern: '/projects/:project/files/checking', page: CheckingPage, section: 'projects' },
+  { pattern: '/projects/:project/files/quarantine', page: QuarantinePage, section: 'projects' },
   { pattern: '/tokens', page: TokensPage, section: 'tokens' },
   { pattern: '/members', page: MembersPage, section: 'members' },
   { pattern: '/webhooks', page: WebhooksPage, section: 'webhooks' },

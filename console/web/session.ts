@@ -32,6 +32,10 @@ export interface Session {
   readonly apiUrl: string;
   /** Whether anyone with the permanent link of a file can read it. */
   readonly filesArePublic: boolean;
+  /** How long deleted files are in the trash; 0: there is no trash. */
+  readonly trashDays: number;
+  /** Whether a scanner holds files back until it has looked at them. */
+  readonly scansFiles: boolean;
   /** Of the provider of OpenID Connect; null: none. */
   readonly oidcHost: string | null;
 }

@@ -29,6 +29,8 @@ export interface ServedFile {
 }
 
 interface CachedFile {
+  /** The file that readers need a right to: of a picture, the original. */
+  readonly file: CloudFile;
   readonly served: ServedFile;
   readonly bytes: Buffer;
   readonly read: ReadMoment;
@@ -79,9 +81,12 @@ export class SmallFiles {
     return this.#cache !== null;
   }
 
-  get(name: string): CachedFile | undefined {
-    const cached = this.#cache?.get(name);
+  /** @param picture which picture of the file; empty: the file itself */
+  get(name: string, picture = ''): CachedFile | undefined {
+    const cached = this.#cache?.get(keyOf(name, picture));
     if (cached === undefined || !this.#freshness.isFresh(fileId(name), cached.read)) return undefined;
+    // a file that this process changes leaves the cache; its pictures do not
+    if (picture !== '' && !this.#freshness.mayKeep(cached.read)) return undefined;
     this.#counts.hits++;
     return cached;
   }
@@ -91,10 +96,19 @@ export class SmallFiles {
     return this.#freshness.begin();
   }
 
-  /** Caches a file that was found after `begin`, unless it may have been removed meanwhile. */
-  keep(served: ServedFile, bytes: Buffer, read: ReadMoment): void {
+  /**
+   * Caches a file, or a picture of it, that was found after `begin`, unless it may have been removed meanwhile.
+   * With a picture, `file` is the original.
+   */
+  keep(
+    served: ServedFile,
+    bytes: Buffer,
+    read: ReadMoment,
+    { file = served.file, picture = '' }: { readonly file?: CloudFile; readonly picture?: string } = {},
+  ): void {
     this.#counts.misses++;
-    if (this.#freshness.mayKeep(read)) this.#cache?.set(served.file.name, { served, bytes, read });
+    if (this.#freshness.mayKeep(read))
+      this.#cache?.set(keyOf(file.name, picture), { file, served, bytes, read });
   }
 
   /** Wraps `remove` and `change`, so that a file leaves the cache, everywhere, before they are answered. */
@@ -111,4 +125,9 @@ export class SmallFiles {
         change(...args).finally(() => Promise.all(args[0].map(changed))),
     });
   }
+}
+
+/** No name of a file has a question mark. */
+function keyOf(name: string, picture: string): string {
+  return picture === '' ? name : `${name}?${picture}`;
 }

@@ -7,8 +7,9 @@ export type VariantFormat = (typeof variantFormats)[number];
  * everything, such as mail programs, often show neither AVIF nor WebP.
  */
 export function acceptedFormat(accept: string | undefined): VariantFormat {
-  if (accept === undefined) return 'jpeg';
-  const named = accept.toLowerCase().split(',').map(readRange);
+  const wanted = accept?.toLowerCase() ?? '';
+  if (!wanted.includes('image/')) return 'jpeg';
+  const named = wanted.split(',').map(readRange);
   return (
     variantFormats.find((format) =>
       named.some(({ type, isRefused }) => type === `image/${format}` && !isRefused),

@@ -9,7 +9,7 @@ import { withDeadline } from '#kernel/limits/deadline.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { acceptedFormat } from './accepted-format.ts';
+import type { VariantFormat } from './accepted-format.ts';
 import type { PictureMaker } from './picture-maker.ts';
 import { SharedJobs } from './shared-jobs.ts';
 import { presetHash, type StoredVariant, type VariantAddress, variantKey } from './variant-key.ts';
@@ -41,7 +41,7 @@ interface PicturesParts {
 export interface WantedPicture {
   /** Name of a preset. */
   readonly preset: string;
-  readonly accept: string | undefined;
+  readonly format: VariantFormat;
 }
 
 /**
@@ -65,14 +65,13 @@ export class Pictures {
    */
   async of(
     file: CloudFile,
-    { preset: name, accept }: WantedPicture,
+    { preset: name, format }: WantedPicture,
     signal: AbortSignal,
   ): Promise<CloudFile> {
     const preset = await this.#preset(file, name, signal);
     const { ownerId, projectSlug } = file;
     const hash = presetHash(preset);
     const { deploymentId } = this.#parts;
-    const format = acceptedFormat(accept);
     const variant = { deploymentId, ownerId, projectSlug, name: file.name, hash, format };
     const key = variantKey(variant);
     const stored = this.#known.get(key) ?? (await this.#find(file, preset, variant, signal));

@@ -46,7 +46,7 @@ export function oggLength(head: Buffer, isWhole: boolean): MediaSizes {
   return rate === 0 ? {} : durationOf(Number(granule) / rate);
 }
 
-/** Samples a second of MPEG 1; MPEG 2 has half of them, and MPEG 2.5 a quarter. */
+/** Samples a second of MPEG 1. */
 const rates = [44_100, 48_000, 32_000];
 
 /** MP3 with the number of its frames in the first one (of Xing, LAME or Fraunhofer): others tell no length. */
@@ -61,17 +61,34 @@ export function mp3Length(head: Buffer): MediaSizes {
   const isFirst = version === 3;
   const isMono = ((header >>> 6) & 3) === 3;
   const side = isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17;
-  const frames = framesAt(head, start + 4, side);
+  const samplesAFrame = isFirst ? 1152 : 576;
+  const samples = samplesAt(head, start + 4, { side, samplesAFrame });
+  // MPEG 2 has half of the rate, and MPEG 2.5 a quarter
   const factor = isFirst ? 1 : version === 2 ? 2 : 4;
-  return frames === null ? {} : durationOf((frames * (isFirst ? 1152 : 576) * factor) / rate);
+  return samples === null ? {} : durationOf((samples * factor) / rate);
 }
 
-function framesAt(head: Buffer, start: number, side: number): number | null {
-  const name = head.toString('latin1', start + side, start + side + 4);
-  if ((name === 'Xing' || name === 'Info') && (head.readUInt32BE(start + side + 4) & 1) === 1)
-    return head.readUInt32BE(start + side + 8);
-  if (head.toString('latin1', start + 32, start + 36) === 'VBRI') return head.readUInt32BE(start + 32 + 14);
-  return null;
+/** Samples by the number of frames, but for those that the encoder added at both ends. */
+function samplesAt(
+  head: Buffer,
+  start: number,
+  { side, samplesAFrame }: { readonly side: number; readonly samplesAFrame: number },
+): number | null {
+  const at = start + side;
+  const name = head.toString('latin1', at, at + 4);
+  if (head.toString('latin1', start + 32, start + 36) === 'VBRI')
+    return head.readUInt32BE(start + 32 + 14) * samplesAFrame;
+  if (name !== 'Xing' && name !== 'Info') return null;
+  const flags = head.readUInt32BE(at + 4);
+  // frames, bytes, a table and the quality, each if there is one
+  if ((flags & 1) === 0) return null;
+  const encoder =
+    at + 12 + ((flags & 2) === 0 ? 0 : 4) + ((flags & 4) === 0 ? 0 : 100) + ((flags & 8) === 0 ? 0 : 4);
+  const isKnown = /^La(?:ME|vc|vf)/i.test(head.toString('latin1', encoder, encoder + 4));
+  // http://gabriel.mp3-tech.org/mp3infotag.html: two numbers of twelve bits
+  // throws where the head is cut off before them
+  const ends = head.readUIntBE(encoder + 21, 3) * Number(isKnown);
+  return head.readUInt32BE(at + 8) * samplesAFrame - (ends >> 12) - (ends & 0xfff);
 }
 
 /** https://id3.org/id3v2.4.0-structure, section 3.1: a length of four times seven bits. */

@@ -28,7 +28,8 @@ import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { redirectToBucket } from '../download/redirect-to-bucket.ts';
-import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import { acceptedFormat } from '../images/accepted-format.ts';
 import type { Pictures, WantedPicture } from '../images/pictures.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
@@ -166,18 +167,21 @@ export function readerOf(request: HttpRequest, principal: Principal | null, link
   return { linkEnds, userId, bound, backup, picture: wantedPicture(request) };
 }
 
-/** The answer with a small file that is in memory; undefined: it is not, or a picture of it is wanted. */
+/** The answer with a small file, or a picture of one, that is in memory; undefined: it is not. */
 export function cachedAnswer(
   deps: DownloadDeps,
   request: HttpRequest,
   reader: Reader,
   name: string,
 ): HttpResponse | undefined {
-  const cached = reader.picture === null ? deps.smallFiles.get(name) : undefined;
+  const cached = deps.smallFiles.get(name, nameOf(reader.picture));
   if (cached === undefined) return undefined;
-  assertMayRead(deps, cached.served.file, request, reader);
-  assertShown(cached.served.file);
-  return answerCached(deps, request, cached, reader);
+  const { file, served, bytes } = cached;
+  assertMayRead(deps, file, request, reader);
+  assertShown(file);
+  return answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) =>
+    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
+  );
 }
 
 async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
@@ -200,8 +204,6 @@ export async function answerStored(
   assertMayRead(deps, stored, request, reader);
   assertShown(stored);
   const file = reader.picture === null ? stored : await deps.pictures.of(stored, reader.picture, signal);
-  const cached = reader.picture === null ? undefined : smallFiles.get(file.name);
-  if (cached !== undefined) return answerCached(deps, request, cached, reader);
   const direct = reader.stays !== true && deps.redirects?.covers(file) === true ? deps.redirects : null;
   if (direct !== null && mayLeave(request, reader)) {
     const redirect = await redirectToBucket(direct, request, file, reader.linkEnds);
@@ -210,35 +212,40 @@ export async function answerStored(
   const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedFile(file, cachingOf(deps, reader), validators);
+  const served = servedAs(reader, servedFile(file, cachingOf(deps, reader), validators));
   const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
   if (response.status !== 200 || request.method !== 'GET' || file.size > smallFileBytes) return response;
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
-  smallFiles.keep(served, bytes, moment);
+  smallFiles.keep(served, bytes, moment, { file: stored, picture: nameOf(reader.picture) });
   return { ...response, body: bytes };
-}
-
-/** Answers with a file, or a picture of one, that is in memory. */
-function answerCached(
-  { fileLinks }: Pick<DownloadDeps, 'fileLinks'>,
-  request: HttpRequest,
-  { served, bytes }: NonNullable<ReturnType<SmallFiles['get']>>,
-  reader: Reader,
-): HttpResponse {
-  return answerFile(request, served, headersFor(reader, served.file, fileLinks), (range) =>
-    range === null ? bytes : bytes.subarray(range.start, range.end + 1),
-  );
 }
 
 /** The picture that is wanted instead of the file; null: none. Throws 400 for several. */
 function wantedPicture(request: HttpRequest): WantedPicture | null {
   if (request.query.length === 0) return null;
-  const [preset, ...more] = request.query.filter(([name]) => name === 'preset').map(([, value]) => value);
-  if (more.length > 0) throw invalidCondition(['preset is given more than once']);
-  return preset === undefined ? null : { preset, accept: request.header('accept') };
+  let preset: string | undefined;
+  for (const [name, value] of request.query) {
+    if (name !== 'preset') continue;
+    if (preset !== undefined) throw invalidCondition(['preset is given more than once']);
+    preset = value;
+  }
+  return preset === undefined ? null : { preset, format: acceptedFormat(request.header('accept')) };
+}
+
+/** Tells the pictures of a file apart; empty: the file itself. */
+function nameOf(picture: WantedPicture | null): string {
+  return picture === null ? '' : `${picture.preset}.${picture.format}`;
+}
+
+/** What is the same in all answers with a picture. */
+function servedAs({ picture }: Reader, served: ServedFile): ServedFile {
+  if (picture === null) return served;
+  const { headers, copyHeaders } = served;
+  const vary = 'Accept';
+  return { ...served, headers: { ...headers, vary }, copyHeaders: { ...copyHeaders, vary } };
 }
 
 function cachingOf({ fileLinks }: Pick<DownloadDeps, 'fileLinks'>, { picture }: Reader): string {
@@ -260,9 +267,8 @@ function headersFor(
   { owner, expiresAt }: CloudFile,
   fileLinks: DownloadDeps['fileLinks'],
 ): Readonly<Record<string, string>> | undefined {
-  const varied = picture === null ? undefined : { vary: 'Accept' };
-  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching, ...varied };
-  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner, ...varied } : varied;
+  if (linkEnds !== null || bound !== undefined) return { 'cache-control': privateCaching };
+  const owned = backup && owner !== undefined ? { 'sluice-file-owner': owner } : undefined;
   if (caching !== undefined) return { ...owned, 'cache-control': caching };
   if (expiresAt === undefined || fileLinks === 'private') return owned;
   // no copy outlives the file
@@ -323,7 +329,7 @@ export function endOfLink(
   request: HttpRequest,
   name = request.params.name ?? '',
 ): number | null | Promise<number | null> {
-  if (request.query.length === 0) return null;
+  if (!request.query.some(([name]) => name === 'expires' || name === 'signature')) return null;
   const values = (wanted: string) =>
     request.query.filter(([name]) => name === wanted).map(([, value]) => value);
   const [expires, ...moreExpires] = values('expires');

@@ -1,7 +1,13 @@
 /** What a function sees that page.evaluate runs in the page. Not the whole DOM: elsewhere its names are mistakes. */
 declare const document: {
   readonly activeElement: PageElement | null;
-  readonly documentElement: { readonly scrollWidth: number; readonly clientWidth: number };
+  readonly documentElement: {
+    readonly scrollWidth: number;
+    readonly clientWidth: number;
+    append(element: unknown): void;
+  };
+  readonly contentType: string;
+  createElement(tag: string): unknown;
   getElementById(id: string): PageElement | null;
 };
 

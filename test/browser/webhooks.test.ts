@@ -77,3 +77,34 @@ t.test('an address that answered 410 is shown, and switched on again', async (t)
   await receiver.count(2);
   t.strictSame(problems, []);
 });
+
+t.test('a call for a file is listed with its name, after its address was set under File rules', async (t) => {
+  const receiver = await startWebhookReceiver();
+  t.teardown(() => receiver.close());
+  const server = await openConsole({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' } });
+  t.teardown(() => server.close());
+  const { page, problems } = await server.open();
+  await register(server, page);
+  const token = await makeToken(server, page, 'test');
+  const { baseUrl } = server.sluice;
+  const upload = (name: string) =>
+    fetch(`${baseUrl}/_f_/shop/${name}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}` },
+      body: 'x',
+    });
+  t.equal((await upload('before.txt')).status, 200);
+  await page.goto(`${baseUrl}/_console_/projects/shop/files/rules`);
+  const rules = { webhooks: [{ url: `${receiver.url}/files`, events: ['file.created'] }] };
+  await page.getByLabel('Rules', { exact: true }).fill(JSON.stringify(rules));
+  await page.getByRole('button', { name: 'Save the rules' }).click();
+  await page.getByText('Rules saved.').waitFor();
+  t.equal((await upload('photo.txt')).status, 200);
+  await receiver.count(1);
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  const row = page.getByRole('row', { name: /file\.created photo\.txt in files of shop/ });
+  await row.waitFor();
+  await row.getByRole('link', { name: 'files of shop' }).click();
+  await page.getByText('before.txt').first().waitFor();
+  t.strictSame(problems, []);
+});

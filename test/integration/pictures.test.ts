@@ -223,7 +223,7 @@ t.test('two gateways make a picture once', async (t) => {
   const locks = ownLocks();
   const gateways = [1, 2].map(() => picturesOn({ store, cloudFiles, presets, locks }));
   t.teardown(() => Promise.all(gateways.map(({ maker }) => maker.close())));
-  const wanted = { preset: 'thumb', accept: 'image/webp' };
+  const wanted = { preset: 'thumb', format: 'webp' as const };
   const [one, other] = await Promise.all(gateways.map(({ pictures }) => pictures.of(file, wanted, signal)));
   t.equal(one?.size, other?.size);
   t.equal(
@@ -248,7 +248,7 @@ t.test('a project has presets of its own, which replace those of the server', as
   const { pictures, maker } = picturesOn({ store, cloudFiles, presets, projects });
   t.teardown(() => maker.close());
   const sizeOf = async (preset: string) => {
-    const { objectKey } = await pictures.of(file, { preset, accept: 'image/webp' }, signal);
+    const { objectKey } = await pictures.of(file, { preset, format: 'webp' }, signal);
     const found = await store.readWhole(objectKey, 1_000_000, signal);
     const { width, height } = await sharp(found ?? Buffer.alloc(0)).metadata();
     return [width, height];

@@ -128,6 +128,8 @@ export async function serveConsole(
         readLimits: { maxRows: 5000, timeout: 30_000 },
         apiUrl: '',
         filesArePublic: true,
+        trashDays: 0,
+        scansFiles: false,
         publicUrl: undefined,
         limiter: options.limiter ?? unlimited,
         webApp: options.webApp ?? join(tmpdir(), 'sluice-has-no-such-folder'),

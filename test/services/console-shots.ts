@@ -46,6 +46,9 @@ export const consoleShots: readonly Shot[] = [
       await page.getByRole('dialog', { name: 'harbour.png' }).getByRole('img').waitFor();
     },
   },
+  { name: 'grid', path: '/projects/holiday/files?view=grid' },
+  { name: 'presets', path: '/projects/holiday/files/presets' },
+  { name: 'trash', path: '/projects/holiday/files/trash' },
   {
     name: 'uploads',
     path: '/projects/holiday/files',

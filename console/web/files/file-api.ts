@@ -1,5 +1,5 @@
 import { address } from '../address.ts';
-import { apiAddress, callApi, callJson } from '../api.ts';
+import { callApi, callJson } from '../api.ts';
 import type { ShowProgress } from '../parts/confirmed.ts';
 import type { KeysetPage } from '../parts/load.ts';
 import { Problem, toProblem } from '../problem.ts';
@@ -13,7 +13,22 @@ export interface StoredFile {
   readonly createdAt: string;
   readonly contentType: string;
   readonly size: number;
+  /** The folder's id, and the file's path below it. */
+  readonly folder?: string;
+  readonly path?: string;
+  readonly expiresAt?: string;
+  readonly trashedAt?: string;
+  /** Absent: published. */
+  readonly state?: 'checking' | 'refused';
+  /** Pixels, as shown. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Seconds. */
+  readonly duration?: number;
 }
+
+/** Files that are listed instead of the published ones. */
+export type HiddenKind = 'trashed' | 'checking' | 'refused';
 
 /** Props of components that show one file. */
 export interface FileProps {
@@ -29,9 +44,11 @@ export interface FileFilter {
   /** Days, YYYY-MM-DD, both included. */
   readonly from: string;
   readonly to: string;
+  /** The id of a folder. */
+  readonly folder: string;
 }
 
-export const noFilter: FileFilter = { name: '', type: '', from: '', to: '' };
+export const noFilter: FileFilter = { name: '', type: '', from: '', to: '', folder: '' };
 
 /** Orders by their query parameters; the first is the default. */
 export const fileOrders = {
@@ -42,10 +59,18 @@ export const fileOrders = {
 } as const;
 export type FileOrder = keyof typeof fileOrders;
 
+const hiddenQueries = {
+  trashed: { trash: 'true' },
+  checking: { hidden: 'checking' },
+  refused: { hidden: 'refused' },
+} as const;
+
 interface ListOptions {
   readonly after: string | null;
   readonly order?: FileOrder;
   readonly limit?: number;
+  /** Absent: published files. */
+  readonly hidden?: HiddenKind | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +80,7 @@ const pageSize = 100;
 export async function listFiles(
   project: string,
   filter: FileFilter,
-  { after, order = 'newest', limit = pageSize, signal }: ListOptions,
+  { after, order = 'newest', limit = pageSize, hidden, signal }: ListOptions,
 ): Promise<KeysetPage<StoredFile>> {
   const query = {
     ...fileOrders[order].query,
@@ -64,6 +89,8 @@ export async function listFiles(
     count: after === null ? 'true' : undefined,
     name: filter.name || undefined,
     type: filter.type || undefined,
+    folder: filter.folder || undefined,
+    ...(hidden === undefined ? {} : hiddenQueries[hidden]),
     from: filter.from === '' ? undefined : momentOf(filter.from),
     to: filter.to === '' ? undefined : momentOf(filter.to, { end: true }),
   };
@@ -88,6 +115,8 @@ interface Deletion {
   readonly progress: ShowProgress;
   /** Called with each deleted name. */
   readonly onDeleted?: (name: string) => void;
+  /** Not to the trash. */
+  readonly forGood?: boolean;
 }
 
 /** Files that one request deletes: few enough for the progress bar to move. */
@@ -99,11 +128,11 @@ interface Deletions {
 
 /** Deletes files by name; ignores files that are already deleted. */
 export async function deleteNamed(project: string, names: readonly string[], work: Deletion): Promise<void> {
-  const { signal, progress, onDeleted } = work;
+  const { signal, progress, onDeleted, forGood = false } = work;
   progress(0, names.length);
   for (let done = 0; done < names.length; ) {
     const some = names.slice(done, done + deletedAtOnce);
-    const call = { method: 'POST', json: { names: some }, signal };
+    const call = { method: 'POST', json: { names: some, ...(forGood ? { trash: false } : {}) }, signal };
     const { failed } = await callJson<Deletions>(address`/_f_/${project}/_delete_`, call);
     const left = failed.filter(({ code }) => code !== 'not_found');
     const leftNames = new Set(left.map(({ name }) => name));
@@ -115,9 +144,13 @@ export async function deleteNamed(project: string, names: readonly string[], wor
 }
 
 /** Deletes all matching files, page by page, including files that are uploaded meanwhile. */
-export async function deleteFiles(project: string, filter: FileFilter, work: Deletion): Promise<void> {
+export async function deleteFiles(
+  project: string,
+  filter: FileFilter,
+  { hidden, ...work }: Deletion & Pick<ListOptions, 'hidden'>,
+): Promise<void> {
   for (let before = 0; ; ) {
-    const page = { after: null, limit: deletedAtOnce, signal: work.signal };
+    const page = { after: null, limit: deletedAtOnce, hidden, signal: work.signal };
     const { items, total = 0 } = await listFiles(project, filter, page);
     if (items.length === 0) return;
     const all = before + Math.max(total, items.length);
@@ -131,50 +164,60 @@ export async function deleteFiles(project: string, filter: FileFilter, work: Del
   }
 }
 
-export interface ExpiringLink {
-  readonly link: string;
-  readonly expiresAt: string;
+interface FolderDeletions extends Deletions {
+  readonly deleted: number;
+  /** Whether there may be more files to delete. */
+  readonly more: boolean;
 }
 
-/** @param expiresIn seconds, at most a week */
-export function createLink(
+/** Deletes the files of a folder, with several requests if there are many. @param total how many there are about */
+export async function deleteFolder(
+  { project, folder, total }: { project: string; folder: string; total: number },
+  { signal, progress }: Pick<Deletion, 'signal' | 'progress'>,
+): Promise<void> {
+  progress(0, total);
+  for (let done = 0; ; ) {
+    const call = { method: 'DELETE', signal };
+    const answer = await callJson<FolderDeletions>(address`/_f_/${project}/${folder}/`, call);
+    const [left] = answer.failed;
+    if (left !== undefined) throw new Problem(left.message, { code: left.code });
+    done += answer.deleted;
+    progress(done, Math.max(done, total));
+    if (!answer.more) return;
+  }
+}
+
+interface Restoring extends Pick<Deletion, 'signal' | 'progress'> {
+  /** Called with each restored name. */
+  readonly onDone: (name: string) => void;
+}
+
+/** Brings files back from the trash, one by one. */
+export async function restoreNamed(
   project: string,
-  name: string,
-  expiresIn: number,
-  signal?: AbortSignal,
-): Promise<ExpiringLink> {
-  return callJson(address`/_f_/${project}/${name}/link`, { method: 'POST', json: { expiresIn }, signal });
+  names: readonly string[],
+  { signal, progress, onDone }: Restoring,
+): Promise<void> {
+  progress(0, names.length);
+  for (const [done, name] of names.entries()) {
+    await callApi(address`/_f_/${project}/${name}/restore`, { method: 'POST', signal });
+    onDone(name);
+    progress(done + 1, names.length);
+  }
 }
 
-const previewLifetime = 3600;
-/** A link is replaced well before it expires. */
-const usableMs = (previewLifetime / 2) * 1000;
-const mostSources = 500;
-const sources = new Map<string, { source: Promise<string>; until: number }>();
-
-/** An address for <img>, <audio> and <video>, which can't send a token. Works whether files are public or private. */
-export function mediaSource(project: string, name: string): Promise<string> {
-  const file = address`/_f_/${project}/${name}`;
-  const known = sources.get(file);
-  if (known !== undefined && known.until > Date.now()) return known.source;
-  // use the API's address that this page uses: its policy allows no other origin
-  const source = createLink(project, name, previewLifetime).then(
-    ({ link }) => apiAddress(file) + new URL(link).search,
-  );
-  source.catch(() => sources.delete(file));
-  if (sources.size >= mostSources) sources.clear();
-  sources.set(file, { source, until: Date.now() + usableMs });
-  return source;
-}
-
-export async function readBeginning(
-  project: string,
-  name: string,
-  { bytes, signal }: { bytes: number; signal: AbortSignal },
-): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await callApi(address`/_f_/${project}/${name}`, {
-    headers: { range: `bytes=0-${bytes - 1}`, accept: '*/*' },
-    signal,
-  });
-  return new Uint8Array(await response.arrayBuffer());
+/** Brings all matching files back from the trash. */
+export async function restoreFiles(project: string, filter: FileFilter, work: Restoring): Promise<void> {
+  for (let before = 0; ; ) {
+    const page = { after: null, hidden: 'trashed', signal: work.signal } as const;
+    const { items, total = 0 } = await listFiles(project, filter, page);
+    if (items.length === 0) return;
+    const all = before + Math.max(total, items.length);
+    await restoreNamed(
+      project,
+      items.map(({ name }) => name),
+      { ...work, progress: (done) => work.progress(before + done, all) },
+    );
+    before += items.length;
+  }
 }

@@ -24,6 +24,7 @@ export function currentFilter(): FileFilter {
     type: Object.hasOwn(types, type) ? type : '',
     from: day(query.get('from')),
     to: day(query.get('to')),
+    folder: folderId(query.get('folder')),
   };
 }
 
@@ -36,12 +37,16 @@ function day(text: string | null): string {
   return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) ? text : '';
 }
 
+function folderId(text: string | null): string {
+  return text !== null && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : '';
+}
+
 export function isFiltered(filter: FileFilter): boolean {
   return Object.values(filter).some((value) => value !== '');
 }
 
 export function clearFilter(): void {
-  setQuery({ name: '', type: '', from: '', to: '' });
+  setQuery({ name: '', type: '', from: '', to: '', folder: '' });
 }
 
 const typingMs = 300;

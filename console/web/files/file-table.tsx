@@ -4,22 +4,25 @@ import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { formatBytes } from '../parts/format.ts';
 import { Time } from '../parts/time.tsx';
 import type { StoredFile } from './file-api.ts';
+import { Expiry } from './file-expiry.tsx';
+import { FolderLine } from './folder-line.tsx';
+import type { GridPreset } from './grid-preset.ts';
+import { FileCheckbox, type Selecting } from './selection.tsx';
 import { Thumbnail } from './thumbnail.tsx';
 
-/** Names of selected files, or all that match the filter. */
-export type FileSelection = ReadonlySet<string> | 'all';
-
-export interface FileTableProps {
+/** Props of the list and of the grid. */
+export interface FilesProps {
   readonly project: string;
   readonly files: readonly StoredFile[] | null;
-  readonly selected: FileSelection;
-  readonly onSelect: (name: string, selected: boolean) => void;
+  /** Of the pictures; undefined: not known yet. */
+  readonly preset: GridPreset | null | undefined;
+  readonly selecting: Selecting;
   readonly onOpen: (file: StoredFile) => void;
   /** Null: not granted. */
   readonly onDelete: ((file: StoredFile) => void) | null;
 }
 
-export function FileTable(props: FileTableProps): JSX.Element {
+export function FileTable(props: FilesProps): JSX.Element {
   const { project, files, onOpen, onDelete } = props;
   const columns: readonly Column<StoredFile>[] = [
     { label: 'Name', cell: (file) => <NameCell {...props} file={file} /> },
@@ -46,28 +49,24 @@ export function FileTable(props: FileTableProps): JSX.Element {
   );
 }
 
-function NameCell({
-  project,
-  file,
-  selected,
-  onSelect,
-  onOpen,
-  onDelete,
-}: FileTableProps & { readonly file: StoredFile }): JSX.Element {
+function NameCell(props: FilesProps & { readonly file: StoredFile }): JSX.Element {
+  const { project, file, preset, selecting, onOpen, onDelete } = props;
   return (
     <span class="file-name">
-      {onDelete !== null && (
-        <input
-          type="checkbox"
-          aria-label={`Select ${file.originalName}`}
-          checked={selected === 'all' || selected.has(file.name)}
-          onChange={(event) => onSelect(file.name, event.currentTarget.checked)}
-        />
-      )}
-      <Thumbnail project={project} file={file} />
-      <button type="button" class="link" onClick={() => onOpen(file)}>
-        {file.originalName || '(no name)'}
-      </button>
+      {onDelete !== null && <FileCheckbox {...{ file, selecting }} />}
+      <Thumbnail {...{ project, file, preset }} />
+      <span>
+        <button type="button" class="link" onClick={() => onOpen(file)}>
+          {file.originalName || '(no name)'}
+        </button>
+        {file.expiresAt !== undefined && (
+          <>
+            {' '}
+            <Expiry at={file.expiresAt} />
+          </>
+        )}
+        <FolderLine file={file} />
+      </span>
     </span>
   );
 }

@@ -4,22 +4,34 @@ import { isGrantedBeside } from '../granted.ts';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { CheckboxField } from '../parts/field.tsx';
-import { countOf, formatNumber } from '../parts/format.ts';
+import { countOf } from '../parts/format.ts';
 import { type Pages, usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { toast } from '../parts/toast.tsx';
 import { ProjectPage } from '../projects/frames.tsx';
 import { type PageProps, to } from '../router.ts';
+import { session } from '../session.ts';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
-import { deleteFiles, deleteNamed, type FileFilter, listFiles, type StoredFile } from './file-api.ts';
+import {
+  deleteFiles,
+  deleteFolder,
+  deleteNamed,
+  type FileFilter,
+  listFiles,
+  type StoredFile,
+} from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
-import { type FileSelection, FileTable } from './file-table.tsx';
+import { FileGrid } from './file-grid.tsx';
+import { FileTable } from './file-table.tsx';
+import { currentView, ViewSwitch } from './file-view.tsx';
+import { FilesNav } from './files-nav.tsx';
+import { FolderBar, FolderSelect } from './folder-bar.tsx';
+import { shortFolder } from './folder-line.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
+import { type FileSelection, nothing, type Selecting, SelectionBar, useSelection } from './selection.tsx';
 import { UploadPanel } from './upload-panel.tsx';
 import { onStored } from './uploads.ts';
-
-const nothing: FileSelection = new Set();
+import { useGridPreset } from './use-grid-preset.ts';
 
 export function FilesPage({ params }: PageProps): JSX.Element {
   const project = params.project ?? '';
@@ -28,31 +40,25 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const order = currentOrder();
   const inputs = [project, order, ...Object.values(filter)];
   const files = usePages((after, signal) => listFiles(project, filter, { after, order, signal }), inputs);
-  const [selected, setSelected] = useState<FileSelection>(nothing);
+  const items = files.items ?? [];
+  const selecting = useSelection(items, inputs);
   const [open, setOpen] = useState<StoredFile | null>(null);
-  useEffect(() => setSelected(nothing), inputs);
+  const preset = useGridPreset(project, items.length > 0);
   useEffect(
     () =>
       onStored((where, file) => {
         // only the server knows whether it matches the filter, and its place in the order
-        if (where !== project) return;
+        if (where !== project || file.state !== undefined) return;
         if (filtered || order !== 'newest') files.reload();
         else files.change((known) => [file, ...known.filter(({ name }) => name !== file.name)]);
       }),
     [project, filtered, order],
   );
 
-  const items = files.items ?? [];
-  const select = (name: string, on: boolean): void => {
-    const next = new Set(selected === 'all' ? items.map((file) => file.name) : selected);
-    if (on) next.add(name);
-    else next.delete(name);
-    setSelected(next);
-  };
   const remove = async (targets: FileSelection): Promise<void> => {
     const gone = await removeFiles(project, filter, files, targets);
     if (gone.size === 0) return;
-    setSelected(nothing);
+    selecting.set(nothing);
     setOpen(null);
     if (items.every(({ name }) => gone.has(name))) files.reload();
     else files.change((known) => known.filter(({ name }) => !gone.has(name)));
@@ -60,6 +66,10 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const maySend = isGrantedBeside('files:write', { project });
   const mayDelete = isGrantedBeside('files:delete', { project });
   const empty = files.items?.length === 0 && !files.loading;
+  const shown = {
+    ...{ project, files: files.items, preset, selecting, onOpen: setOpen },
+    onDelete: mayDelete ? ({ name }: StoredFile) => void remove(new Set([name])) : null,
+  };
 
   return (
     <ProjectPage
@@ -78,28 +88,25 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     >
       {maySend && <DropZone project={project} />}
       <UploadPanel project={project} />
+      <FilesNav project={project} current="published" total={files.total} />
       {(filtered || !empty) && <FilterRow filter={filter} />}
-      {mayDelete && items.length > 0 && (
-        <SelectionBar
-          files={files}
-          selected={selected}
-          onSelect={setSelected}
-          onDelete={() => void remove(selected)}
+      {filter.folder !== '' && (
+        <FolderBar
+          {...{ project, folder: filter.folder }}
+          onDelete={mayDelete && !empty ? () => void removeFolder(project, filter.folder, files) : null}
+        />
+      )}
+      {items.length > 0 && (
+        <FilesBar
+          {...{ files, selecting, folder: filter.folder }}
+          onDelete={mayDelete ? () => void remove(selecting.selected) : null}
         />
       )}
       {empty ? (
         <NoFiles {...{ filtered, maySend }} />
       ) : (
-        (files.items !== null || files.problem === null) && (
-          <FileTable
-            project={project}
-            files={files.items}
-            selected={selected}
-            onSelect={select}
-            onOpen={setOpen}
-            onDelete={mayDelete ? ({ name }) => void remove(new Set([name])) : null}
-          />
-        )
+        (files.items !== null || files.problem === null) &&
+        (currentView() === 'grid' ? <FileGrid {...shown} /> : <FileTable {...shown} />)
       )}
       <More pages={files} />
       {open !== null && (
@@ -126,7 +133,7 @@ async function removeFiles(
   const first = items?.find(({ name }) => targets !== 'all' && targets.has(name));
   await confirmed({
     title: `Delete ${count === 1 && first ? first.originalName : countOf(count, 'file')}?`,
-    body: 'All links stop working. This can’t be undone.',
+    body: `All links stop working. ${lossOf()}`,
     confirm: `Delete ${countOf(count, 'file')}`,
     async run(signal, progress) {
       const work = { signal, progress, onDeleted: (name: string) => void gone.add(name) };
@@ -139,46 +146,61 @@ async function removeFiles(
   return gone;
 }
 
-interface SelectionBarProps {
-  readonly files: Pages<StoredFile>;
-  readonly selected: FileSelection;
-  readonly onSelect: (selected: FileSelection) => void;
-  readonly onDelete: () => void;
+async function removeFolder(
+  project: string,
+  folder: string,
+  { total = 0 }: Pages<StoredFile>,
+): Promise<void> {
+  const isDone = await confirmed({
+    title: `Delete the folder ${shortFolder(folder)}?`,
+    body: `All its files are deleted, and all links to them stop working. ${lossOf()}`,
+    confirm: 'Delete the folder',
+    run: (signal, progress) => deleteFolder({ project, folder, total }, { signal, progress }),
+    done: 'Folder deleted.',
+  });
+  if (isDone) clearFilter();
 }
 
-function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps): JSX.Element {
-  const { items, total = 0 } = files;
-  const shown = items?.length ?? 0;
-  const count = selected === 'all' ? total : selected.size;
+interface FilesBarProps {
+  readonly files: Pages<StoredFile>;
+  readonly selecting: Selecting;
+  /** Of the filter; empty: none. */
+  readonly folder: string;
+  /** Deletes the selected files. Null: not granted. */
+  readonly onDelete: (() => void) | null;
+}
+
+/** Above the files: the selection, the folder and the view. */
+function FilesBar({ files, selecting, folder, onDelete }: FilesBarProps): JSX.Element {
+  const items = files.items ?? [];
   return (
-    <fieldset class={`row${count > 0 ? ' selection' : ''}`}>
-      <legend class="unseen">FileSelection files</legend>
-      <CheckboxField
-        label={
-          count === 0
-            ? countOf(total, 'file')
-            : `${formatNumber(count)} of ${countOf(total, 'file')} selected`
-        }
-        checked={count >= shown}
-        onChange={(on) => onSelect(on ? new Set(items?.map(({ name }) => name)) : nothing)}
-      />
-      {count > 0 && (
-        <Button small onClick={onDelete}>
-          Delete {countOf(count, 'file')}
-        </Button>
+    <div class="row apart">
+      {onDelete === null ? (
+        <span class="quiet">{countOf(files.total ?? items.length, 'file')}</span>
+      ) : (
+        <SelectionBar
+          {...{ files, selecting }}
+          actions={(count) => (
+            <Button small onClick={onDelete}>
+              Delete {count}
+            </Button>
+          )}
+        />
       )}
-      {count >= shown && count < total && (
-        <Button small onClick={() => onSelect('all')}>
-          Select all {countOf(total, 'file')}
-        </Button>
-      )}
-      {count > 0 && (
-        <Button small kind="quiet" onClick={() => onSelect(nothing)}>
-          Clear the selection
-        </Button>
-      )}
-    </fieldset>
+      <div class="row">
+        <FolderSelect {...{ items, folder }} />
+        <ViewSwitch />
+      </div>
+    </div>
   );
+}
+
+/** What a deletion means. */
+function lossOf(): string {
+  const { trashDays = 0 } = session.value ?? {};
+  return trashDays > 0
+    ? `Files in the trash can be restored for ${countOf(trashDays, 'day')}.`
+    : 'This can’t be undone.';
 }
 
 function NoFiles({

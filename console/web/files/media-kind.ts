@@ -30,3 +30,11 @@ export function mediaKind({
   const unknown = type === '' || type === 'application/octet-stream';
   return unknown && textNames.test(originalName) ? 'text' : 'file';
 }
+
+/** 0:07, 12:30, 1:02:03 */
+export function formatPlayTime(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}

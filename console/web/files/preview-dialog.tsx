@@ -1,19 +1,18 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { CodeBlock, copyText } from '../parts/copy.tsx';
+import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { SelectField } from '../parts/field.tsx';
-import { useForm } from '../parts/form.ts';
 import { formatBytes, formatTime } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import { toast } from '../parts/toast.tsx';
 import { session } from '../session.ts';
-import { createLink, type ExpiringLink, type FileProps, mediaSource, readBeginning } from './file-api.ts';
-import { mediaKind } from './media-kind.ts';
+import { ExpiringLinkForm } from './expiring-link-form.tsx';
+import type { FileProps } from './file-api.ts';
+import { mediaSource, readBeginning } from './file-links.ts';
+import { formatPlayTime, mediaKind } from './media-kind.ts';
 
 interface PreviewDialogProps extends FileProps {
   readonly onClose: () => void;
@@ -40,18 +39,7 @@ export function PreviewDialog({ project, file, onClose, onDelete }: PreviewDialo
       }
     >
       <Content project={project} file={file} />
-      <dl class="facts">
-        <dt>Type</dt>
-        <dd>{file.contentType}</dd>
-        <dt>Size</dt>
-        <dd>{formatBytes(file.size)}</dd>
-        <dt>Uploaded</dt>
-        <dd>{formatTime(file.createdAt)}</dd>
-        <dt>Name</dt>
-        <dd>
-          <code>{file.name}</code>
-        </dd>
-      </dl>
+      <Facts file={file} />
       <LinkFields project={project} file={file} />
     </Dialog>
   );
@@ -132,18 +120,7 @@ function DownloadLink({ project, file }: FileProps): JSX.Element {
   );
 }
 
-/** Lifetimes of links, by seconds. */
-const lifetimes = Object.entries({ 3600: '1 hour', 86400: '1 day', 604800: '7 days' });
-
 function LinkFields({ project, file }: FileProps): JSX.Element {
-  const [lifetime, setLifetime] = useState('3600');
-  const [created, setCreated] = useState<ExpiringLink | null>(null);
-  const form = useForm(async (signal) => {
-    const link = await createLink(project, file.name, Number(lifetime), signal);
-    setCreated(link);
-    await copyText(link.link);
-    toast('The link was created and copied.');
-  });
   return (
     <div class="stack">
       <div class="field">
@@ -158,28 +135,59 @@ function LinkFields({ project, file }: FileProps): JSX.Element {
       <div class="field">
         <h3>Expiring link</h3>
         <p class="hint">Anyone with this link can open the file until it expires. It can't be revoked.</p>
-        {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <form class="row" onSubmit={form.submit}>
-          <div class="grow">
-            <SelectField
-              label="Valid for"
-              hideLabel
-              value={lifetime}
-              onInput={setLifetime}
-              options={lifetimes}
-            />
-          </div>
-          <Button type="submit" busy={form.busy}>
-            Create and copy
-          </Button>
-        </form>
-        {created !== null && (
-          <>
-            <CodeBlock code={created.link} label="Copy the expiring link" />
-            <p class="hint">Until {formatTime(created.expiresAt)}.</p>
-          </>
-        )}
+        <ExpiringLinkForm {...{ project, name: file.name }} />
       </div>
     </div>
+  );
+}
+
+/** What the server knows of the file. */
+function Facts({ file }: Pick<FileProps, 'file'>): JSX.Element {
+  const { width, height, duration, folder, path, expiresAt } = file;
+  return (
+    <dl class="facts">
+      <dt>Type</dt>
+      <dd>{file.contentType}</dd>
+      <dt>Size</dt>
+      <dd>{formatBytes(file.size)}</dd>
+      {width !== undefined && (
+        <>
+          <dt>Picture</dt>
+          <dd>
+            {width} × {height} pixels
+          </dd>
+        </>
+      )}
+      {duration !== undefined && (
+        <>
+          <dt>Duration</dt>
+          <dd>{formatPlayTime(duration)}</dd>
+        </>
+      )}
+      <dt>Uploaded</dt>
+      <dd>{formatTime(file.createdAt)}</dd>
+      {expiresAt !== undefined && (
+        <>
+          <dt>Gone</dt>
+          <dd>{formatTime(expiresAt)}</dd>
+        </>
+      )}
+      <dt>Name</dt>
+      <dd>
+        <code>{file.name}</code>
+      </dd>
+      {folder !== undefined && (
+        <>
+          <dt>Folder</dt>
+          <dd>
+            <code>{folder}</code>
+          </dd>
+          <dt>Path</dt>
+          <dd>
+            <code>{path}</code>
+          </dd>
+        </>
+      )}
+    </dl>
   );
 }

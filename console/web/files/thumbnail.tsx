@@ -1,34 +1,41 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../parts/icon.tsx';
-import { embeddedThumbnail } from './embedded-thumbnail.ts';
-import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
+import type { FileProps } from './file-api.ts';
+import { type Picture, picturesOf } from './file-pictures.ts';
+import type { GridPreset } from './grid-preset.ts';
 import { mediaKind } from './media-kind.ts';
 
-/** A list of large pictures could be gigabytes: beyond this size, a file without an embedded thumbnail gets an icon. */
-const largestBytes = 1_000_000;
-/** An embedded thumbnail ends here at the latest: the Exif segment comes first, and has at most 64 KiB. */
-const beginningBytes = 68_000;
-
-interface Picture {
-  readonly address: string;
-  readonly degrees: number;
+interface ThumbnailProps extends FileProps {
+  /** Null: there is none. Undefined: not known yet. */
+  readonly preset: GridPreset | null | undefined;
+  /** Fills a tile of the grid. */
+  readonly large?: boolean;
 }
 
-/** A thumbnail of an image, loaded when it comes into view; an icon for other files. */
-export function Thumbnail({ project, file }: FileProps): JSX.Element {
+/** A picture of an image or video, loaded when it comes into view; an icon for other files. */
+export function Thumbnail({ project, file, preset, large = false }: ThumbnailProps): JSX.Element {
   const box = useRef<HTMLSpanElement>(null);
   const [picture, setPicture] = useState<Picture | null>(null);
+  const pictures = useRef<AsyncGenerator<Picture, void> | null>(null);
   const kind = mediaKind(file);
+  /** On failure the icon stays. */
+  const showNext = (): void => {
+    const from = pictures.current;
+    const show = ({ value }: IteratorResult<Picture, void>): void => {
+      if (pictures.current === from) setPicture(value ?? null);
+    };
+    from?.next().then(show, () => undefined);
+  };
   useEffect(() => {
-    if (kind !== 'image' || box.current === null) return;
+    if ((kind !== 'image' && kind !== 'video') || preset === undefined || box.current === null) return;
     const gone = new AbortController();
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (!entry?.isIntersecting) return;
         observer.disconnect();
-        // on failure the icon stays
-        pictureOf({ project, file }, gone.signal).then(setPicture, () => undefined);
+        pictures.current = picturesOf({ project, file }, preset, gone.signal);
+        showNext();
       },
       { rootMargin: '200px' },
     );
@@ -36,37 +43,30 @@ export function Thumbnail({ project, file }: FileProps): JSX.Element {
     return () => {
       gone.abort();
       observer.disconnect();
+      pictures.current = null;
+      setPicture(null);
     };
-  }, [project, file.name]);
+  }, [project, file.name, preset]);
   // decorative: the name is next to it
   return (
-    <span class="thumbnail" ref={box}>
+    <span class={`thumbnail${large ? ' large' : ''}`} ref={box}>
       {picture === null ? (
         <Icon name={kind} />
       ) : (
         <img
+          srcset={picture.sources}
+          sizes={large ? '(width < 40rem) 45vw, 12rem' : '2.25rem'}
           src={picture.address}
           alt=""
+          loading="lazy"
           decoding="async"
           style={{ rotate: `${picture.degrees}deg` }}
-          onError={() => setPicture(null)}
+          onError={() => {
+            setPicture(null);
+            showNext();
+          }}
         />
       )}
     </span>
   );
-}
-
-async function pictureOf({ project, file }: FileProps, signal: AbortSignal): Promise<Picture | null> {
-  if (file.contentType === 'image/jpeg' && file.size > beginningBytes) {
-    const found = embeddedThumbnail(
-      await readBeginning(project, file.name, { bytes: beginningBytes, signal }),
-    );
-    if (found !== null) {
-      const address = `data:image/jpeg;base64,${btoa(String.fromCharCode(...found.bytes))}`;
-      return { address, degrees: found.degrees };
-    }
-  }
-  if (file.size > largestBytes) return null;
-  const address = await mediaSource(project, file.name);
-  return signal.aborted ? null : { address, degrees: 0 };
 }

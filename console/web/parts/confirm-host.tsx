@@ -11,12 +11,12 @@ export function ConfirmHost(): JSX.Element | null {
 
 function ConfirmDialog({ question, answer }: OpenQuestion): JSX.Element {
   const [typed, setTyped] = useState('');
-  const { title, body, confirm, run, done } = question;
+  const { title, body, confirm, kind = 'danger', run, done } = question;
   return (
     <FormDialog
       title={title}
       verb={confirm}
-      kind="danger"
+      kind={kind}
       asks={false}
       blocked={question.typed !== undefined && typed !== question.typed}
       send={async (signal, progress) => {

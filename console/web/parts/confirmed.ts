@@ -10,6 +10,8 @@ export interface Question {
   readonly body: string;
   /** The verb on the button: "Delete 3 files". */
   readonly confirm: string;
+  /** Absent: danger. */
+  readonly kind?: 'primary';
   /** A text to type as an extra confirmation. */
   readonly typed?: string;
   /** Runs after the confirmation, while the dialog is open. */

@@ -33,6 +33,9 @@ const paths = {
   system: 'M3 5h18v11H3zM9 20h6M12 16v4',
   edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
   down: 'm6 10 6 6 6-6',
+  list: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
+  grid: 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z',
+  folder: 'M3 6h6l2 2h10v11H3z',
   up: 'm6 14 6-6 6 6',
   warning: 'M12 4 2.500 20h19zM12 10v4M12 17h.01',
 } as const;

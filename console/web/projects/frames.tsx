@@ -18,6 +18,10 @@ export function ProjectPage({ project, current, children, ...page }: FrameProps)
     ...links(seesRecordSpaces(), ['Record spaces', to`/projects/${project}`]),
     ...links(isGrantedBeside('files:read', { project }), ['Files', to`/projects/${project}/files`]),
     ...links(isGrantedBeside('structure', { project }), ['File rules', to`/projects/${project}/files/rules`]),
+    ...links(isGranted('structure', { project }, 'all spaces'), [
+      'Presets',
+      to`/projects/${project}/files/presets`,
+    ]),
   ];
   return (
     <Page title={project} crumbs={[['Projects', to`/projects`]]} {...page}>
