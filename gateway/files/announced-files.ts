@@ -2,7 +2,7 @@ import type { Project, Projects } from '#catalogue/projects.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import type { FileEvents, FileWebhook } from '#kernel/record-events/file-event.ts';
 import type { CloudFile, FileChange } from '../catalogue/cloud-file.ts';
-import type { CloudFiles, InsertOptions } from '../catalogue/cloud-files.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { cloudFileJson } from './cloud-file-json.ts';
 import { deletionOf, type FileTransition, transitionOf } from './file-transition.ts';
 
@@ -44,11 +44,12 @@ export class AnnouncedFiles {
     const change = files.change.bind(files);
     const remove = files.remove.bind(files);
     return Object.assign(files, {
-      insert: async (file: CloudFile, signal: AbortSignal, options: InsertOptions = {}) => {
-        const listener = options.isCopy === true ? null : await this.#listenerOf(file, signal);
-        if (listener === null) return insert(file, signal, options);
+      insert: async (...added: Parameters<CloudFiles['insert']>) => {
+        const [file, signal, how] = added;
+        const listener = how?.isCopy === true ? null : await this.#listenerOf(file, signal);
+        if (listener === null) return insert(...added);
         return this.#inTurn([file.name], async () => {
-          await insert(file, signal, options);
+          await insert(...added);
           const made = transitionOf(null, file);
           if (made !== null) await this.#tellOrTakeBack(listener, file, made, remove);
         });

@@ -13,17 +13,22 @@ import { readProjectSlug } from '#server/http/project-slug.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
 import { copyLifetime, withLifetime } from '../access/file-lifetime.ts';
-import { assertFits, verifiedType } from '../access/upload-access.ts';
+import { assertFits, type UploadGrant, verifiedType } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
-import { draftFile } from '../files/file-draft.ts';
+import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import { InspectedDraft } from '../files/inspected-draft.ts';
 import { propertiesOfQuery, propertyParameters, type SentProperties } from '../files/sent-properties.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isFolderId, readPath } from '../folders/read-place.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
-import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
+import {
+  type BodyReader,
+  type ObjectStage,
+  type ReceivedObject,
+  receiveBody,
+} from '../receive/receive-body.ts';
 import {
   anyFile,
   type OperationDefinition,
@@ -31,7 +36,7 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { inspected, storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { inspected, type OnCleanup, storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 /** Errors of a PUT, in a folder or not. */
 export const putErrors = [
@@ -100,24 +105,7 @@ export function putFileOperation(deps: UploadDeps): Handler {
       deps.checks?.assertTakes(length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const inspection = new InspectedDraft(draft, verifiedType(grant));
-      const received = await receiveBody({
-        body,
-        signal,
-        onCleanup,
-        rules: deps.store,
-        memory: deps.memory,
-        digests: deps.digests,
-        scanner: deps.checks?.scanner,
-        account: userId,
-        maxBodyBytes: grant.maxBytes,
-        reader(object) {
-          deps.uploads.begin(request, draft.objectKey);
-          object.begin(async (stopped, head) =>
-            deps.store.create(draft.objectKey, await inspection.description(head), stopped),
-          );
-          return plainReader(object, checksums);
-        },
-      });
+      const received = await receivePut(deps, request, { draft, inspection, checksums, grant, onCleanup });
       const { file, sizes } = await inspected(inspection, received, onCleanup);
       const ofCopy = { createdAt: copy?.createdAt };
       return storeFile(deps, request, {
@@ -132,6 +120,35 @@ export function putFileOperation(deps: UploadDeps): Handler {
       });
     };
     return deps.keys.use(request, grant, store, copy);
+  });
+}
+
+interface ReceivedPut {
+  readonly draft: FileDraft;
+  readonly inspection: InspectedDraft;
+  readonly checksums: FileChecksums;
+  readonly grant: UploadGrant;
+  readonly onCleanup: OnCleanup;
+}
+
+function receivePut(
+  deps: UploadDeps,
+  request: HttpRequest,
+  { draft, inspection, checksums, grant, onCleanup }: ReceivedPut,
+): Promise<ReceivedObject> {
+  const { store, memory, digests, uploads, checks } = deps;
+  return receiveBody({
+    ...{ body: request.body, signal: request.signal, onCleanup, rules: store, memory, digests },
+    scanner: checks?.scanner,
+    account: grant.userId,
+    maxBodyBytes: grant.maxBytes,
+    reader(object) {
+      uploads.begin(request, draft.objectKey);
+      object.begin(async (stopped, head) =>
+        store.create(draft.objectKey, await inspection.description(head), stopped),
+      );
+      return plainReader(object, checksums);
+    },
   });
 }
 

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { LockRefused, type ProcessLock } from '#coordination/redis/process-lock.ts';
 import { fileRefused, tooLargeToScan } from '#kernel/errors/catalogue.ts';
-import { resultWithin, withDeadline } from '#kernel/limits/deadline.ts';
+import { createSharedDeadline, resultWithin, withDeadline } from '#kernel/limits/deadline.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile, HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { StateQuery } from '../catalogue/file-statements.ts';
 import type { ScanOutcome } from '../scan/scan-outcome.ts';
 import type { Scanner } from '../scan/scanner.ts';
 import { type ScanPolicy, stateOfStored, stateOfUpload, tooLargeSignature } from './scan-policy.ts';
@@ -45,7 +46,8 @@ const whileAway = 5000;
 const slowestRead = 1000;
 /** Of a check, beside what its size takes, and of the change of a row. Milliseconds. */
 const checkTimeout = 300_000;
-const changeTimeout = 30_000;
+const changeDeadline = createSharedDeadline(30_000);
+const lookTimeout = 30_000;
 /** Files of one look, and of one account in it. */
 const filesAtOnce = { all: 500, account: 50 };
 const scansAtOnce = 4;
@@ -142,16 +144,16 @@ export class FileChecks {
     for (let progress = true; progress && !signal.aborted; ) {
       // with the policy publish, files wait for nobody
       if (policy !== 'publish' && !(await scanner.answers())) return;
-      const files = await cloudFiles.withState(
-        {
-          state: 'checking',
-          before: new Date(Date.now() - (alone ? 0 : othersTake)),
-          // larger ones wait for the operator
-          ...(policy === 'hold' && { largest: scanner.maxBytes }),
-          limit: filesAtOnce.all,
-          perOwner: filesAtOnce.account,
-        },
-        signal,
+      const query: StateQuery = {
+        state: 'checking',
+        before: new Date(Date.now() - (alone ? 0 : othersTake)),
+        // larger ones wait for the operator
+        ...(policy === 'hold' && { largest: scanner.maxBytes }),
+        limit: filesAtOnce.all,
+        perOwner: filesAtOnce.account,
+      };
+      const files = await withDeadline(signal, lookTimeout, (attempt) =>
+        cloudFiles.withState(query, attempt.signal),
       );
       progress = false;
       await forEachAtOnce(files, scansAtOnce, async (file) => {
@@ -194,7 +196,7 @@ export class FileChecks {
       return { state };
     }
     const signature = outcome.is === 'found' ? outcome.signature : tooLargeSignature;
-    const signal = AbortSignal.timeout(changeTimeout);
+    const signal = changeDeadline();
     // the row afterwards: a process that dies in between tells it again
     if (state === 'refused') await this.#tell(file, signature);
     await cloudFiles.change([name], { state: state ?? null }, signal);
@@ -206,8 +208,8 @@ export class FileChecks {
     const { log, onRefused } = this.#deps;
     const { name, ownerId, projectSlug } = file;
     log.warn({ name, ownerId, projectSlug, signature }, 'the virus scanner refuses a file');
-    await onRefused({ ...file, state: 'refused' }, signature, AbortSignal.timeout(changeTimeout)).catch(
-      (err: unknown) => log.error({ err, name }, 'the refusal of a file was announced to nobody'),
+    await onRefused({ ...file, state: 'refused' }, signature, changeDeadline()).catch((err: unknown) =>
+      log.error({ err, name }, 'the refusal of a file was announced to nobody'),
     );
   }
 }

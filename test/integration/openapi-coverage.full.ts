@@ -95,6 +95,10 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     await one({ ...ask, target: `/_f_/demo/${name}` });
     return name;
   };
+  const newPlace = async (): Promise<string> => {
+    const { folder, path } = await json('putInFolder');
+    return `${folder}/${path}`;
+  };
   const newUpload = async (): Promise<string> => {
     const good = await goodRequest(operation('createUpload'), known);
     const { headers } = await one({ ...good, headers: { ...good.headers, 'upload-length': '5' } });
@@ -139,6 +143,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     loginToken: 'x',
     newId: async () => 'x',
     newFile,
+    newPlace,
+    usedPlace: 'x/x',
     newProject,
     newCode: async () => ({ email: 'x', code: 'x' }),
     ...uploads,
@@ -149,7 +155,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     return JSON.parse(body.toString());
   };
   // what the others need
-  const { name } = await json('upload');
+  const { name, folder, path } = await json('upload', { target: '/_f_/demo/upload?folder=new' });
   const user = { headers: { authorization: 'Bearer good', structure: users }, target: '/demo/user/_single_' };
   for (const email of ['ada@example.com', 'grace@example.com']) {
     await json('insertOne', { ...user, body: JSON.stringify({ email, password: 'correct horse' }) });
@@ -197,7 +203,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     body: JSON.stringify({ photo: name }),
   });
   const { name: picture } = await json('putFile', { target: '/_f_/demo/photo.jpg' });
-  const made = { file: name, picture, delivery, job, loginToken: token };
+  const made = { usedPlace: `${folder}/${path}`, file: name, picture, delivery, job, loginToken: token };
   known = { ...known, ...made, newId, newCode };
   // all that an address may ask for
   await one(await goodRequest(operation('getFrontPage'), known), limited.baseUrl);

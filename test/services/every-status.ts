@@ -33,6 +33,10 @@ export interface Known {
   droppedAddress(): Promise<string>;
   /** Stores a file, and answers its name. */
   newFile(): Promise<string>;
+  /** Stores a file in a new folder, and answers both as the end of its address. */
+  newPlace(): Promise<string>;
+  /** The same of the file that a record names. */
+  readonly usedPlace: string;
   /** Signs somebody up, and answers the address and the code of a mail to it. */
   newCode(purpose: 'verifyEmail' | 'resetPassword'): Promise<{ email: string; code: string }>;
   /** Stores and deletes a file, and answers its name. */
@@ -109,6 +113,11 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
   const space = id === 'getTokenOwner' || id === 'setOidc' ? 'user' : 'people';
   const filled = path
     .replace('{project}', /^drop(?!Upload|PlannedUpload)/.test(id) ? await known.newProject() : 'demo')
+    .replace(
+      '{folder}/{rest}',
+      id === 'putInFolder' ? 'new/a.txt' : /InFolder$/.test(id) ? await known.newPlace() : '',
+    )
+    .replace('{folder}', id === 'deleteFolder' ? folderOf(await known.newPlace()) : '')
     .replace('{field}', 'age')
     .replace('{space}', space)
     .replace('{name}', await nameFor(id, known))
@@ -161,7 +170,7 @@ function isOfLogin(id: string): boolean {
 
 /** Whether anyone may read a file by it. */
 function isRead(id: string): boolean {
-  return id === 'download' || id === 'checkFile';
+  return /^(?:download|checkFile)/.test(id);
 }
 
 /** Whether it is about a planned upload. */
@@ -236,7 +245,16 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'putPart') return { ...withHeaders({ 'content-length': '5' }), body: '' };
       return { ...withHeaders({ 'content-length': '500' }), body: '' };
     case 409:
-      if (id === 'upload' || id === 'putFile') return withHeaders({ 'idempotency-key': 'busy' });
+      // its path has another file (folders.test.ts), as that of a complete upload
+      if (['restoreFile', 'getUpload', 'checkUpload'].includes(id)) return null;
+      if (id === 'planUpload')
+        return {
+          ...good,
+          body: JSON.stringify({ name: 'a.txt', size: 1, folder: folderOf(known.usedPlace) }),
+        };
+      if (id === 'deleteInFolder') return { ...good, target: `/_f_/demo/${known.usedPlace}` };
+      if (id === 'upload' || id === 'putFile' || id === 'putInFolder')
+        return withHeaders({ 'idempotency-key': 'busy' });
       if (isAppend(id)) return withHeaders({ 'upload-offset': '3' });
       if (id === 'createUpload') return withHeaders(finalOf(await known.newUpload()));
       // a record names it
@@ -256,7 +274,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (isRead(id)) return elsewhereIn(good, known.expiredFile);
       return elsewhereIn(good, known.expired);
     case 412:
-      return /^(?:download|checkFile|deleteFile|putFile)/.test(id)
+      return /^(?:download|checkFile|deleteFile$|deleteInFolder|put(?:File|InFolder))/.test(id)
         ? withHeaders({ 'if-match': '"another"' })
         : withHeaders({ 'tus-resumable': '0.2.2' });
     case 413:
@@ -331,8 +349,17 @@ const nowhere: Readonly<Record<string, string>> = {
   dropField: '/_projects_/demo/spaces/people/fields/nothing',
 };
 
+const noFolder = '01a22bd5-8854-7642-81c6-522ddce75960';
+
+/** Of the end of an address. */
+function folderOf(place: string): string {
+  return place.slice(0, place.indexOf('/'));
+}
+
 function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
   if (id === 'createUpload') return withHeaders(finalOf('x'));
+  const inNone = ask404(id, withHeaders({}));
+  if (inNone !== null) return inNone;
   if (id === 'getMetrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
   const absent = { 'auto-create-record-space': 'false' };
   // what brings a structure in its body does not go by the stored one
@@ -356,6 +383,15 @@ function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhe
     ? elsewhere.replace(/\/[^/]{6,}(?=\/(?:link|restore|send|_find_)$|$)/, '/nothing')
     : elsewhere;
   return { ...ask, target };
+}
+
+/** About a folder that is not there; null: the operation is not about folders. */
+function ask404(id: string, good: Ask): Ask | null {
+  if (id === 'planUpload')
+    return { ...good, body: JSON.stringify({ name: 'a.txt', size: 1, folder: noFolder }) };
+  if (id === 'upload' || id === 'putFile') return { ...good, target: `${good.target}?folder=${noFolder}` };
+  if (id === 'deleteFolder') return { ...good, target: `/_f_/demo/${noFolder}/` };
+  return /InFolder$/.test(id) ? { ...good, target: `/_f_/demo/${noFolder}/a.txt` } : null;
 }
 
 /** A wrong password, for a user of whom others were tried before. */

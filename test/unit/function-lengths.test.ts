@@ -22,7 +22,6 @@ const reasons: Readonly<Record<string, string>> = {
   'console/web/records/records-table.tsx RecordsTable': 'the parts of a page, in its order',
   'console/web/records/summary-fields.tsx SummaryFields': 'the fields of a form, in its order',
   'console/web/usage/bar-chart.tsx Bars': 'one picture: its scale, lines, bars and labels',
-  'gateway/catalogue/cloud-files.ts createCloudFiles': 'one entry an operation',
   'gateway/gateway-service.ts openGateway': 'the wiring of a service',
   'query/query-parts.ts queryParts': 'the wiring of a service',
   'query/input/options-schema.ts optionsSchema': 'one schema, a key a line',

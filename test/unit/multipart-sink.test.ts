@@ -43,7 +43,7 @@ t.test('takes the file out of a form', async (t) => {
   const { file, writer, begun } = await receive([formBody('B', parts)]);
   t.equal(writer.content.toString(), 'hello');
   t.match(file, { size: 5, crc32: crc32('hello') });
-  t.strictSame(begun, [{ fileName: 'a.txt', contentType: 'text/plain; charset=x' }]);
+  t.strictSame(begun, [{ fileName: 'a.txt', contentType: 'text/plain; charset=x', fields: new Map() }]);
   t.strictSame([writer.completed, writer.aborted], [1, 0]);
 });
 
