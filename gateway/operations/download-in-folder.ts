@@ -33,7 +33,8 @@ export const downloadInFolder: OperationDefinition<DownloadInFolderDeps> = {
   description:
     'The `s3Link` of a CloudFile in a folder. The link of a folder has a segment before the path, which stands for a token. With FILE_LINKS=private it needs the token of the owner or a link.',
   pathParameters: { folder: folderId, rest: pathInFolder },
-  errors: [...download.errors, 'malformed_request'],
+  // the path of a file that has expired is free
+  errors: [...download.errors.filter((code) => code !== 'file_expired'), 'malformed_request'],
   head: { id: 'checkFileInFolder', summary: 'Get the headers of a file of a folder', statuses: [200, 304] },
   sample: (base) => folderSample(base) + curl({ url: `${base}/_f_/demo/$FOLDER/page/index.txt` }),
   handler: downloadInFolderOperation,
