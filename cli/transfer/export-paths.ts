@@ -10,6 +10,7 @@ export const pathOf = {
   records: (project: string, space: string) =>
     `${safePart(project)}/spaces/${safePart(space)}/records.parquet`,
   fileRules: (project: string) => `${safePart(project)}/file-rules.json`,
+  imagePresets: (project: string) => `${safePart(project)}/image-presets.json`,
   files: (project: string) => `${safePart(project)}/files.ndjson`,
   file: (project: string, name: string) => `${safePart(project)}/files/${percentEncoded(name)}`,
 };

@@ -4,7 +4,7 @@ import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { pathOf } from './export-paths.ts';
 import type { ExportPlace } from './export-place.ts';
 import type { Progress } from './progress.ts';
-import { fileAddress, isGone, ownerOf, readFileRules } from './remote-file.ts';
+import { type FileSetting, fileAddress, fileSettings, isGone, ownerOf, readSetting } from './remote-file.ts';
 import { bytesOf, CutTransfer, type RemoteServer } from './remote-server.ts';
 import { readSpace, spacePath } from './remote-space.ts';
 import {
@@ -46,7 +46,7 @@ export async function exportProjects(
       await exportSpace(deps, project, slug);
       spaces.push(slug);
     }
-    await exportFileRules(deps, project);
+    for (const setting of fileSettings) await exportSetting(deps, setting, project);
     // after all records, so that every file is included that a record names
     const files = await exportFiles(deps, project);
     exported.push({ slug: project, spaces, files });
@@ -97,13 +97,17 @@ export function fetchRecords(
   );
 }
 
-/** A project without rules of files gets no file. */
-async function exportFileRules({ server, stored }: TransferDeps, project: string): Promise<void> {
-  const path = pathOf.fileRules(project);
+/** A project that says nothing gets no file. */
+async function exportSetting(
+  { server, stored }: TransferDeps,
+  setting: FileSetting,
+  project: string,
+): Promise<void> {
+  const path = setting.path(project);
   if ((await stored.done(path)) !== null) return;
-  const rules = await readFileRules(server, project);
-  if (rules === null) return;
-  await stored.note(await stored.write(path, [Buffer.from(JSON.stringify(rules))]));
+  const value = await readSetting(server, setting, project);
+  if (value === null) return;
+  await stored.note(await stored.write(path, [Buffer.from(JSON.stringify(value))]));
 }
 
 /** @returns the number of files */
@@ -135,8 +139,8 @@ async function exportFiles(deps: TransferDeps, project: string): Promise<number>
 type ListedFile = Omit<ExportedFile, 'sha256'> & { readonly sha256?: string };
 
 function exportedFile(file: ListedFile, { sha256, owner }: DoneItem): ExportedFile {
-  const { name, originalName, contentType, size, createdAt, expiresAt } = file;
-  const more = { ...(owner && { owner }), ...(expiresAt && { expiresAt }) };
+  const { name, originalName, contentType, size, createdAt, expiresAt, folder, path } = file;
+  const more = { ...(owner && { owner }), ...(expiresAt && { expiresAt }), ...(folder && { folder, path }) };
   return { name, originalName, contentType, size, createdAt, sha256, ...more };
 }
 

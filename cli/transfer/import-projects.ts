@@ -5,7 +5,15 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { pathOf } from './export-paths.ts';
 import { filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
-import { fileAddress, fileAt, fileRulesAddress, hasExpired, isCopyOf } from './remote-file.ts';
+import {
+  type FileSetting,
+  fileAddress,
+  fileAt,
+  fileSettings,
+  hasExpired,
+  isCopyOf,
+  settingAddress,
+} from './remote-file.ts';
 import { type FinishedJob, type ImportJob, RemoteJobs } from './remote-jobs.ts';
 import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePath } from './remote-space.ts';
 import { DamagedItem, type ExportedFile, type Manifest } from './stored-export.ts';
@@ -42,7 +50,7 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
       const { state, inserted } = await importRecords(deps, jobs, place);
       progress.done(`${project}/${place.slug}: ${inserted} records, ${state}`);
     }
-    await importFileRules(deps, project);
+    for (const setting of fileSettings) await importSetting(deps, setting, project);
     progress.say(`${project} complete; record spaces: ${spaces.length}`);
   }
   server.signal.throwIfAborted();
@@ -106,10 +114,14 @@ async function setRules(deps: ImportDeps, project: string, slug: string, rules: 
   });
 }
 
-async function importFileRules({ server, stored }: ImportDeps, project: string): Promise<void> {
-  const path = pathOf.fileRules(project);
+async function importSetting(
+  { server, stored }: ImportDeps,
+  setting: FileSetting,
+  project: string,
+): Promise<void> {
+  const path = setting.path(project);
   if ((await stored.done(path)) === null) return;
-  await server.json(fileRulesAddress(project), { method: 'PUT', body: await stored.json(path) });
+  await server.json(settingAddress(setting, project), { method: 'PUT', body: await stored.json(path) });
 }
 
 async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImport): Promise<FinishedJob> {
@@ -137,15 +149,19 @@ async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImp
 
 async function importFile(deps: ImportDeps, project: string, file: ExportedFile): Promise<void> {
   const { server, stored, progress } = deps;
-  const { name, originalName, contentType, size, createdAt, expiresAt, sha256, owner } = file;
+  const { name, originalName, contentType, size, createdAt, sha256, owner, folder, path } = file;
   if (hasExpired(file)) return;
   const there = await fileAt(server, project, name);
   if (there !== null && isCopyOf(there, file)) return;
   const item = await stored.present(pathOf.file(project, name));
   if (item.bytes !== size || item.sha256 !== sha256)
     throw new DamagedItem(`${item.path} is not the file that ${pathOf.files(project)} names`);
-  const expiresIn = expiresAt && `${Math.ceil((Date.parse(expiresAt) - Date.parse(createdAt)) / 1000)}`;
-  const more = { ...(owner && { owner }), ...(expiresIn && { expiresIn }) };
+  const expiresIn = lifetimeOf(file);
+  const more = {
+    ...(owner && { owner }),
+    ...(expiresIn && { expiresIn }),
+    ...(folder && path && { folder, path }),
+  };
   const kept = new URLSearchParams({ originalName, createdAt, ...more });
   await server.json(`${fileAddress(project, name)}?${kept}`, {
     method: 'PUT',
@@ -156,4 +172,9 @@ async function importFile(deps: ImportDeps, project: string, file: ExportedFile)
     bytes: { size, read: () => Readable.from(stored.read(item)) },
   });
   progress.done(`${project}/${name}`, size);
+}
+
+/** Seconds from its upload to its end; undefined: it stays. */
+function lifetimeOf({ createdAt, expiresAt }: ExportedFile): string | undefined {
+  return expiresAt && `${Math.ceil((Date.parse(expiresAt) - Date.parse(createdAt)) / 1000)}`;
 }

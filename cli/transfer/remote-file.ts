@@ -1,13 +1,27 @@
+import { pathOf } from './export-paths.ts';
 import { RefusedCall, type RemoteServer } from './remote-server.ts';
 import type { ExportedFile } from './stored-export.ts';
 
-export function fileRulesAddress(project: string): string {
-  return `/_projects_/${encodeURIComponent(project)}/files/rules`;
+/** What a project says about its files, and where an export has it. */
+export const fileSettings = [
+  { name: 'rules', what: 'rules of files', path: pathOf.fileRules },
+  { name: 'presets', what: 'presets of pictures', path: pathOf.imagePresets },
+] as const;
+export type FileSetting = (typeof fileSettings)[number];
+
+export function settingAddress({ name }: FileSetting, project: string): string {
+  return `/_projects_/${encodeURIComponent(project)}/files/${name}`;
 }
 
-/** The rules of a project's files; null: none, also on a server of an earlier version. */
-export async function readFileRules(server: RemoteServer, project: string): Promise<unknown> {
-  return (await server.find<{ readonly rules: unknown }>(fileRulesAddress(project)))?.rules ?? null;
+/** Null: the project says nothing, or the server is of an earlier version. */
+export async function readSetting(
+  server: RemoteServer,
+  setting: FileSetting,
+  project: string,
+): Promise<unknown> {
+  const answer = await server.find<Record<string, object | null>>(settingAddress(setting, project));
+  const value = answer?.[setting.name] ?? null;
+  return value === null || Object.keys(value).length === 0 ? null : value;
 }
 
 /** The user who uploaded a file; undefined: none. */

@@ -50,6 +50,9 @@ export interface ExportedFile {
   readonly owner?: string;
   /** Absent: it stays. */
   readonly expiresAt?: string;
+  /** Its folder, and its path there; absent: none. */
+  readonly folder?: string;
+  readonly path?: string;
 }
 
 /** Throws if the end of a file shows that it is incomplete. @param end the last four bytes, or all of a shorter file */

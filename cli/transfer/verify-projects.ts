@@ -10,7 +10,14 @@ import type { TableSums } from './compare-tables.ts';
 import { pathOf } from './export-paths.ts';
 import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
 import { FolderPlace } from './folder-place.ts';
-import { fileAddress, fileAt, hasExpired, readFileRules } from './remote-file.ts';
+import {
+  type FileSetting,
+  fileAddress,
+  fileAt,
+  fileSettings,
+  hasExpired,
+  readSetting,
+} from './remote-file.ts';
 import { bytesOf } from './remote-server.ts';
 import { readSpace } from './remote-space.ts';
 import { DamagedItem, digestOf, type ExportedFile, type Manifest } from './stored-export.ts';
@@ -34,7 +41,8 @@ export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
   };
   for (const { slug: project, spaces } of manifest.projects) {
     for (const slug of spaces) await note(`${project}/${slug}`, spaceDifference(deps, project, slug));
-    await note(`${project}, rules of files`, fileRulesDifference(deps, project));
+    for (const setting of fileSettings)
+      await note(`${project}, ${setting.what}`, settingDifference(deps, setting, project));
     for await (const files of pagesOf(stored.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) =>
         note(`${project}/${file.name}`, fileDifference(deps, project, file), file.size),
@@ -65,10 +73,14 @@ async function spaceDifference(deps: VerifyDeps, project: string, slug: string):
 }
 
 /** Null: there is none. */
-async function fileRulesDifference({ server, stored }: VerifyDeps, project: string): Promise<string | null> {
-  const path = pathOf.fileRules(project);
+async function settingDifference(
+  { server, stored }: VerifyDeps,
+  setting: FileSetting,
+  project: string,
+): Promise<string | null> {
+  const path = setting.path(project);
   const exported = (await stored.done(path)) === null ? null : await stored.json(path);
-  return isDeepStrictEqual(await readFileRules(server, project), exported) ? null : 'they differ';
+  return isDeepStrictEqual(await readSetting(server, setting, project), exported) ? null : 'they differ';
 }
 
 /** Null: there is none. */

@@ -17,11 +17,12 @@ const servedEnv = { CLICKHOUSE_URL: clickhouse.url };
 const from = await sluiceFor(t);
 const to = await sluiceFor(t, { env: servedEnv });
 
-async function upload({ baseUrl, token }: Sluice): Promise<string> {
+async function put({ baseUrl, token }: Sluice, path: string): Promise<{ name: string; folder: string }> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'image/png' };
-  const answer = await fetch(`${baseUrl}/_f_/app/a.png`, { method: 'PUT', body: 'x', headers });
-  return ((await answer.json()) as { name: string }).name;
+  const answer = await fetch(`${baseUrl}/_f_/app/${path}`, { method: 'PUT', body: 'x', headers });
+  return (await answer.json()) as { name: string; folder: string };
 }
+const upload = async (sluice: Sluice): Promise<string> => (await put(sluice, 'a.png')).name;
 const send = ({ baseUrl, token }: Sluice, path: string, body?: unknown, method = body ? 'POST' : 'GET') =>
   call({ baseUrl, token, path, method, structure, ...(body === undefined ? {} : { body }) });
 const tokenOf = async ({ dataDir }: Sluice, env: object): Promise<string> => {
@@ -33,6 +34,10 @@ const statusOf = async ({ baseUrl, token }: Sluice, name: string, method = 'GET'
     .status;
 
 t.test('export and import', async (t) => {
+  const { folder: films } = await put(from, 'new/720p/one.ts?expiresIn=3600');
+  await put(from, `${films}/index.m3u8`);
+  const presets = { card: { width: 40, height: 30, fit: 'cover' } };
+  t.equal((await send(from, '/_projects_/app/files/presets', presets, 'PUT')).status, 200);
   const [a, b, c] = [await upload(from), await upload(from), await upload(from)];
   const posts = [{ photo: a, album: [b, c] }, { photo: b }, { album: [] }];
   t.equal((await send(from, '/app/posts', posts)).status, 200);
@@ -48,6 +53,15 @@ t.test('export and import', async (t) => {
   await run('cli/import.ts', to, servedEnv, '--verify');
   const there = (await send(to, '/app/posts')).body;
   t.strictSame(JSON.parse(JSON.stringify(there).replaceAll(to.baseUrl, from.baseUrl)), records);
+  const inFolder = async (sluice: Sluice) =>
+    (await send(sluice, `/_f_/app?folder=${films}`)).body.files.map(
+      ({ s3Link, _id, updatedAt, ownedBy, ...file }: Record<string, unknown>) => file,
+    );
+  const filed = await inFolder(to);
+  t.strictSame(filed, await inFolder(from));
+  t.match(filed, [{ path: 'index.m3u8' }, { path: '720p/one.ts', expiresAt: /Z$/ }]);
+  t.equal(await statusOf(to, `${films}/720p/one.ts`), 200);
+  t.strictSame((await send(to, '/_projects_/app/files/presets')).body.presets, presets);
   t.equal(await statusOf(to, a), 200);
   t.equal(await statusOf(to, a, 'DELETE'), 409);
   t.equal(await statusOf(from, b, 'DELETE'), 409);
