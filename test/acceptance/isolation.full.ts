@@ -95,6 +95,9 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     ownedBy: string;
   };
 
+  const placed = await files(alice, `${project}/new/of-alice.txt`, { method: 'PUT', body: 'place of alice' });
+  const { folder } = (await placed.json()) as { folder: string };
+
   /** Requests about uploads that can go on. */
   const resumable = (token: string, method: string, name = '', headers: Record<string, string> = {}) =>
     files(token, `${project}/resumable${name}`, {
@@ -131,10 +134,17 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     status: 200,
   });
 
+  const presetPath = `/_projects_/${project}/files/presets`;
+  const presets = { ofalice: { width: 40, height: 30 } };
+  t.match(await call({ baseUrl, token: alice, method: 'PUT', path: presetPath, body: presets }), {
+    status: 200,
+  });
+
   /** Everything of alice's, as text. */
   const state = async (): Promise<string> => {
     const parts = [];
-    for (const path of [oidcPath, filePath]) parts.push((await call({ baseUrl, token: alice, path })).body);
+    for (const path of [oidcPath, filePath, presetPath])
+      parts.push((await call({ baseUrl, token: alice, path })).body);
     for (const path of ['/notes', '/users', '/keys', '/keys/get-key-values']) {
       parts.push((await request(alice, path, { headers: preStored })).body);
     }
@@ -478,6 +488,13 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const path = `/_projects_/${project}/files/rules`;
       return [[200, await call({ baseUrl, token: bob, method: 'PUT', path, body: { read: true } })]];
     },
+    'GET /_projects_/:project/files/presets': async () => [
+      [ok({ presets: {} }), await call({ baseUrl, token: bob, path: presetPath })],
+    ],
+    'PUT /_projects_/:project/files/presets': async () => {
+      const body = { ofbob: { width: 4, height: 3 } };
+      return [[200, await call({ baseUrl, token: bob, method: 'PUT', path: presetPath, body })]];
+    },
     'POST /_projects_/:project/files/rules/try': async () => {
       const path = `/_projects_/${project}/files/rules/try`;
       const body = { operation: 'read', rules: { read: true } };
@@ -522,6 +539,24 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       [{}, await dropAs(bob, `/${project}/spaces/users`)],
     ],
     'DELETE /_projects_/:project': async () => [[{}, await dropAs(bob, `/${project}`)]],
+    'GET /_f_/:project/:folder/:rest*': async () => {
+      for (const slug of [project, 'shared'])
+        t.equal((await files(bob, `${slug}/${folder}/of-alice.txt`)).status, 404, slug);
+    },
+    'PUT /_f_/:project/:folder/:rest*': async () => {
+      for (const headers of [{}, { 'if-match': '*' }] as Record<string, string>[])
+        for (const path of ['of-alice.txt', 'of-bob.txt']) {
+          const init = { method: 'PUT', body: 'of bob', headers };
+          t.equal((await files(bob, `${project}/${folder}/${path}`, init)).status, 404, path);
+        }
+    },
+    'DELETE /_f_/:project/:folder/:rest*': async () => {
+      const init = { method: 'DELETE' };
+      t.equal((await files(bob, `${project}/${folder}/of-alice.txt`, init)).status, 404);
+    },
+    'DELETE /_f_/:project/:folder/': async () => {
+      t.equal((await files(bob, `${project}/${folder}/`, { method: 'DELETE' })).status, 404);
+    },
     'GET /_f_/:project/:name': async () => {
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
         const response = await files(bob, path);
@@ -610,6 +645,8 @@ t.test('every route: without a good access token there is nothing', async (t) =>
       .replace(':project', 'everything')
       .replace(':space', 'notes')
       .replace(':name', 'x')
+      .replace(':folder', '01a22bd5-8854-7642-81c6-522ddce75960')
+      .replace(':rest*', 'x')
       .replace(':field', 'f')
       .replace(':id', 'x');
     for (const token of [
@@ -635,7 +672,7 @@ t.test('every route: without a good access token there is nothing', async (t) =>
         headers: { ...headers, 'content-type': type },
         ...(method === 'POST' ? { body: '{}' } : {}),
       });
-      const publicFile = route === 'GET /_f_/:project/:name' && token === '';
+      const publicFile = /^GET \/_f_\/:project\/:(?:name|folder\/:rest\*)$/.test(route) && token === '';
       t.equal(
         response.status,
         withoutToken[route] ?? (publicFile ? 404 : 401),
