@@ -141,15 +141,16 @@ function conditionsSql(
   { ownerId, projectSlug, name, type, from, to, condition, folder, hidden }: FileQuery,
   { table, files }: Pick<ListTables, 'table' | 'files'>,
 ): string[] {
-  const conditions = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
+  const ofProject = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
+  const conditions = [...ofProject];
   if (condition !== undefined) {
     // only the files themselves have sizes
-    const names = `SELECT name FROM ${table} WHERE ${conditions.join(' AND ')}`;
+    const names = `SELECT name FROM ${table} WHERE ${ofProject.join(' AND ')}`;
     const sizeSql = (comparison: string): string =>
       `name IN (SELECT name FROM ${files} WHERE name IN (${names}) AND ${comparison})`;
     conditions.push(`(${conditionSql(condition, sizeSql)})`);
   }
-  conditions.push(hiddenSql(hidden));
+  conditions.push(hidden === undefined ? hiddenSql(hidden) : hiddenRowsSql(ofProject, files, hidden));
   if (folder !== undefined) conditions.push(`folder = ${textLiteral(folder)}`);
   if (from !== undefined) conditions.push(`created_at >= ${timeLiteral(from)}`);
   if (to !== undefined) conditions.push(`created_at <= ${timeLiteral(to)}`);
@@ -161,6 +162,11 @@ function conditionsSql(
     conditions.push(`positionCaseInsensitiveUTF8(original_name, ${textLiteral(name)}) > 0`);
   }
   return conditions;
+}
+
+/** The rows themselves are asked: the list may not know yet what a process that died has hidden. */
+function hiddenRowsSql(ofProject: readonly string[], files: string, hidden: FileQuery['hidden']): string {
+  return `name IN (SELECT name FROM ${files} WHERE ${[...ofProject, hiddenSql(hidden)].join(' AND ')})`;
 }
 
 /** The files that are shown, or those that are hidden for a reason. */

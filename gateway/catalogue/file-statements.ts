@@ -228,13 +228,19 @@ export class FileStatements {
     return new Set(found);
   }
 
-  /** Changes the rows that there are; the one that decides last, so that who repeats a change that was cut off does all of it. */
+  /**
+   * Changes the rows that there are. A change that hides files begins with the rows that decide, and one that shows them
+   * ends with them: whenever it is cut off, a file that is shown is in its list.
+   */
   async change(names: readonly string[], change: FileChange, signal: AbortSignal): Promise<void> {
     const files = await this.byNames(names, signal);
     if (files.size === 0) return;
     const sets = changeSql(change);
-    await this.#update(this.list, sets, areListed([...files.values()]), signal);
-    await this.#update(this.table, sets, isAmong([...files.keys()]), signal);
+    const updates = [
+      () => this.#update(this.table, sets, isAmong([...files.keys()]), signal),
+      () => this.#update(this.list, sets, areListed([...files.values()]), signal),
+    ];
+    for (const update of hides(change) ? updates : updates.reverse()) await update();
   }
 
   async #update(table: string, sets: string, where: string, signal: AbortSignal): Promise<void> {
@@ -250,6 +256,10 @@ export class FileStatements {
     const sql = `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`;
     await this.#db.command({ sql, signal, home: this.home });
   }
+}
+
+function hides({ trashedAt, state }: FileChange): boolean {
+  return (trashedAt ?? state ?? null) !== null;
 }
 
 function changeSql({ trashedAt, state }: FileChange): string {

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { LoggedFiles } from '#gateway/catalogue/logged-files.ts';
+import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -54,3 +55,37 @@ t.test('what is hidden is found by those alone who ask for it', async (t) => {
   t.strictSame(await found(kept), [kept, kept]);
   t.strictSame((await listed()).sort(), [kept.name, checking.name].sort());
 });
+
+t.test(
+  'a change that is cut off between its two tables leaves no file that is shown and not listed',
+  async (t) => {
+    const { db, database } = await openMigratedChdb(t);
+    const whole = createCloudFiles({ db, database });
+    const faulty = new FaultyDatabase();
+    const cut = createCloudFiles({ db: faulty.wrap(db), database });
+    const file = newFile();
+    await whole.insert(file, never);
+    const query = { ownerId: file.ownerId, projectSlug: file.projectSlug, limit: 10 };
+    const listed = async (hidden?: 'trashed') =>
+      (await createCloudFiles({ db, database }).list({ ...query, hidden }, never)).map(({ name }) => name);
+    const isShown = async () =>
+      (await createCloudFiles({ db, database }).findByName(file.name, never)) !== null;
+    for (const table of ['cloud_files', 'file_list']) {
+      faulty.fails = (statement) => statement.verb === 'UPDATE' && statement.table === table;
+      await t.rejects(cut.change([file.name], { trashedAt: new Date() }, never), table);
+      const trashed = table === 'file_list';
+      t.equal(await isShown(), !trashed);
+      t.strictSame(await listed(), trashed ? [] : [file.name]);
+      t.strictSame(await listed('trashed'), trashed ? [file.name] : []);
+    }
+    for (const table of ['file_list', 'cloud_files']) {
+      faulty.fails = (statement) => statement.verb === 'UPDATE' && statement.table === table;
+      await t.rejects(cut.change([file.name], { trashedAt: null }, never), table);
+      t.equal(await isShown(), false);
+      t.strictSame(await listed('trashed'), [file.name], 'a restore can be repeated');
+    }
+    faulty.fails = () => false;
+    await cut.change([file.name], { trashedAt: null }, never);
+    t.strictSame([await isShown(), await listed(), await listed('trashed')], [true, [file.name], []]);
+  },
+);
