@@ -264,11 +264,12 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   );
   t.strictSame(
     // it is said where there is no engine; a live query has no end; logins need a provider (oidc-login.test.ts), and
-    // redirects a bucket (download-redirects.test.ts); a part has no token by which the test makes it fail
+    // redirects a bucket (download-redirects.test.ts); a part has no token by which the test makes it fail;
+    // a path that was taken meanwhile needs two files (folders.test.ts)
     documented.filter(
       (pair) =>
         !contract.seen.has(pair) &&
-        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download 307$|^(?:download|checkFile) 501$|^putPart 50[07]$|^oidc(?:Start|Login) (?:200|404)$/.test(
+        !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$|^download\w* 307$|^(?:download|checkFile)\w* 501$|^(?:getUpload|checkUpload|restoreFile) 409$|^putPart 50[07]$|^oidc(?:Start|Login) (?:200|404)$/.test(
           pair,
         ),
     ),

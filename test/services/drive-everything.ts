@@ -16,6 +16,7 @@ import type { Database } from '#engine/database.ts';
 import { GroupCommit } from '#engine/group-commit.ts';
 import { DeadAddresses } from '#events/dead-addresses.ts';
 import { DeliveryTable } from '#events/delivery-table.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { fileRow } from '#gateway/catalogue/file-row.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
@@ -77,6 +78,7 @@ async function driveFileFields(harness: QueryHarness): Promise<void> {
   await harness.sweep();
   const uses = new FileUses({ db, database });
   const place = { ownerId: 'owner', slug: 'p' };
+  if ((await uses.emptied([name], signal)).size > 0) throw new Error('the file is being emptied');
   if ((await uses.condemned(10, signal)).length !== 1) throw new Error('the file stays');
   if ((await uses.inUse(place, [name], signal)).size > 0) throw new Error('a use stays');
   await uses.deleted([{ place, name }], signal);
@@ -411,6 +413,10 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   const tried = { path: `${rules}/try`, body: { operation: 'update', record: { b: 2 } } };
   await expect(tried, `POST ${ofRules}/try`);
   await driveOidc(expect, path);
+  const presets = '/_projects_/:project/files/presets';
+  const ofPresets = '/_projects_/drops/files/presets';
+  await expect({ method: 'PUT', path: ofPresets, body: { a: { width: 1, height: 1 } } }, `PUT ${presets}`);
+  await expect({ path: ofPresets }, `GET ${presets}`);
   const ofFiles = '/_projects_/drops/files/rules';
   const fileRules = '/_projects_/:project/files/rules';
   await expect({ method: 'PUT', path: ofFiles, body: { read: true } }, `PUT ${fileRules}`);
@@ -534,6 +540,7 @@ async function driveFiles(db: Database): Promise<void> {
   await files.change([name], { trashedAt: now }, signal);
   if ((await files.findDue(due, signal)).length > 0) throw new Error('the file is due too early');
   await files.change([name], { trashedAt: null }, signal);
+  await driveFolders(db, file);
   if ((await files.findByDigest({ ...file, sha256: '0'.repeat(64) }, signal)) !== null)
     throw new Error('a file without a digest is found by one');
   if ((await files.usedBy(file.ownerId, signal)).files !== 1) throw new Error('the file is not counted');
@@ -555,6 +562,26 @@ async function driveFiles(db: Database): Promise<void> {
     throw new Error('the rows of the write-ahead log are lost');
   await files.remove(name, signal);
   await driveLookAfterFailure(db, file.name);
+}
+
+async function driveFolders(db: Database, like: CloudFile): Promise<void> {
+  const files = createCloudFiles({ db, database });
+  const { ownerId, projectSlug, createdAt } = like;
+  const place = { folder: randomUUID(), path: 'a.ts' };
+  const older = newFile({ ownerId, projectSlug, createdAt: new Date(createdAt.getTime() - 1), ...place });
+  const newer = newFile({ ownerId, projectSlug, createdAt, ...place });
+  for (const file of [older, newer]) await files.insert(file, signal);
+  const others = createCloudFiles({ db, database });
+  if (!(await others.hasFolder({ ...place, ownerId, projectSlug }, signal)))
+    throw new Error('the folder is not found');
+  if ((await others.findInFolder(place, signal))?.name !== newer.name)
+    throw new Error('the newest file of a path is not found');
+  const [replaced] = await files.replacedSince(new Date(createdAt.getTime() - 1000), 9, signal);
+  if (replaced?.name !== older.name) throw new Error('the replaced file is not found');
+  await files.change([older.name], { state: 'refused' }, signal);
+  const query = { state: 'refused', before: new Date(Date.now() + 1000), limit: 9, perOwner: 9 } as const;
+  if ((await files.withState(query, signal)).length !== 1) throw new Error('the refused file is not found');
+  for (const { name } of [older, newer]) await files.remove(name, signal);
 }
 
 /** A group commit that failed looks for its rows. */

@@ -131,7 +131,8 @@ export function filesInMemory() {
       })
         .sort((a, b) => (a.name < b.name ? -1 : 1))
         .slice(0, limit),
-    list: async ({ projectSlug }) => which((file) => file.projectSlug === projectSlug),
+    list: async ({ projectSlug, folder }) =>
+      which((file) => file.projectSlug === projectSlug && (folder === undefined || file.folder === folder)),
     count: async () => rows.size,
     findByDigest: async ({ sha256 }) => which((file) => file.sha256 === sha256)[0] ?? null,
     async usedBy(account) {
