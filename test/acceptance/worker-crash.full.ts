@@ -15,7 +15,7 @@ const patience = 1000;
 
 t.test('kill -9 of a worker in the middle of uploads', { timeout: 560_000 }, async (t) => {
   const chdb = await startClickhouse();
-  const stub = await startS3Stub({ storage: 'discard' });
+  const stub = await startS3Stub();
   const sluice = await startSluice({
     script: 'gateway/main.ts',
     env: {

@@ -58,6 +58,9 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
     store: store.store,
     cloudFiles: {
       madeBetween: async () => [],
+      findDue: async () => [],
+      withState: async () => [],
+      replacedSince: async () => [],
       namesWithRow: async () => new Set(),
     } as unknown as CloudFiles,
     log,

@@ -14,7 +14,7 @@ function keep(files: SmallFiles, name = 'a'): void {
 
 /** Rows, of which any may be removed. */
 function rows(remove: CloudFiles['remove'] = async () => true): CloudFiles {
-  return { remove } as CloudFiles;
+  return { remove, async change() {} } as Partial<CloudFiles> as CloudFiles;
 }
 
 t.test('what is kept is there until it is removed', async (t) => {
