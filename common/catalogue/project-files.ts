@@ -31,8 +31,9 @@ export interface ProjectFiles {
   readonly deleteCondemned?: () => void;
 }
 
-interface Row extends Omit<RuledFile, 'createdAt' | 'owner'> {
+interface Row extends Omit<RuledFile, 'createdAt' | 'owner' | 'folder'> {
   readonly owner: string;
+  readonly folder: string;
   readonly created: number;
   /** 0: not known. */
   readonly width: number;
@@ -89,13 +90,14 @@ export class TableFiles implements ProjectFiles {
     more: string,
     signal: AbortSignal,
   ): Promise<readonly ProjectFile[]> {
-    const sql = `SELECT id, name, original_name AS originalName, content_type AS contentType, owner,
+    const sql = `SELECT id, name, original_name AS originalName, content_type AS contentType, owner, folder,
       width, height, duration, toFloat64(size) AS size, toFloat64(toUnixTimestamp64Milli(created_at)) AS created FROM ${this.#table}
       WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)}
       AND trashed_at = 0 AND state = '' AND (expires_at = 0 OR expires_at > ${Date.now()}) AND ${more}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: 'cloud_files', account: ownerId });
-    return rows.map(({ owner, created, width, height, duration, ...file }) => ({
+    return rows.map(({ owner, folder, created, width, height, duration, ...file }) => ({
       ...file,
+      ...(folder === '' ? {} : { folder }),
       ...(width === 0 ? {} : { width, height }),
       ...(duration === 0 ? {} : { duration }),
       ...(owner === '' ? {} : { owner }),

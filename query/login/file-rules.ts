@@ -58,6 +58,7 @@ export const fileStructure = createStructure({
     field('contentType', ''),
     field('size', 0),
     field('owner', ''),
+    field('folder', ''),
   ],
 });
 

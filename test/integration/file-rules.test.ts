@@ -83,6 +83,7 @@ const pick = <One>(list: readonly One[]): One => list[Math.floor(random() * list
 const names = ['a.txt', 'A.TXT', 'b.png', 'ä😀.txt', 'x', ''];
 const values: Readonly<Record<string, readonly unknown[]>> = {
   owner: ['ada', 'bob', '$user.id'],
+  folder: ['films', 'songs', 'f'],
   originalName: names,
   name: names,
   contentType: ['text/plain', 'image/png', 'image/'],
@@ -123,7 +124,15 @@ function someFile(): CloudFile {
     createdAt,
   };
   const size = pick([0, 1, 5, 6, 1000]);
-  return newFile({ ownerId: 'account', ...more, size, updatedAt: createdAt, ...(owner && { owner }) });
+  const folder = pick(['films', 'songs', undefined]);
+  return newFile({
+    ownerId: 'account',
+    ...more,
+    size,
+    updatedAt: createdAt,
+    ...(owner && { owner }),
+    ...(folder && { folder, path: 'a' }),
+  });
 }
 
 /** The condition of random rules for a sender, and what the filters of records make of the same rules. */

@@ -30,9 +30,12 @@ export const fileFields = [
   'contentType',
   'size',
   'owner',
+  'folder',
   'createdAt',
 ] as const;
 export type FileField = (typeof fileFields)[number];
+/** Fields that a file may be without. It then meets no comparison of them. */
+export const optionalFields: ReadonlySet<FileField> = new Set(['owner', 'folder']);
 
 /** A tree of comparisons. Any text in it that begins with `$` is a variable. */
 export type FileCondition = FileComparison | FileGroup;

@@ -1,4 +1,4 @@
-import type { FileCondition, FileField } from './file-rules.ts';
+import { type FileCondition, type FileField, optionalFields } from './file-rules.ts';
 import { fileOperators, valueLiteral } from './operators.ts';
 
 /** A condition without variables as SQL over the columns of files; 0 or 1. @param sizeSql a comparison of the size */
@@ -16,12 +16,11 @@ export function conditionSql(
   const { field, operator, values } = condition;
   const column = columns[field];
   if (operator === 'exists') {
-    const hasValue = field === 'owner' ? `${column} != ''` : '1';
+    const hasValue = optionalFields.has(field) ? `${column} != ''` : '1';
     return values[0] === 1 ? hasValue : `NOT (${hasValue})`;
   }
   const comparison = fileOperators[operator].sql(column, values.map(valueLiteral));
-  // a file without an owner meets no comparison of it
-  if (field === 'owner') return `${column} != '' AND (${comparison})`;
+  if (optionalFields.has(field)) return `${column} != '' AND (${comparison})`;
   return field === 'size' ? sizeSql(comparison) : comparison;
 }
 
@@ -32,5 +31,6 @@ const columns: Readonly<Record<FileField, string>> = {
   contentType: 'content_type',
   size: 'size',
   owner: 'owner',
+  folder: 'folder',
   createdAt: 'toUnixTimestamp64Milli(created_at)',
 };

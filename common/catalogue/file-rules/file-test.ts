@@ -1,4 +1,4 @@
-import type { FileComparison, FileCondition, FileField } from './file-rules.ts';
+import { type FileComparison, type FileCondition, type FileField, optionalFields } from './file-rules.ts';
 import { type FileValue, fileOperators } from './operators.ts';
 
 /** The facts about a file that rules compare. */
@@ -11,6 +11,8 @@ export interface RuledFile {
   readonly size: number | undefined;
   /** Absent: it was uploaded for no user. */
   readonly owner?: string | undefined;
+  /** Absent: it is in none. */
+  readonly folder?: string | undefined;
   readonly createdAt: Date;
 }
 
@@ -26,7 +28,7 @@ export function meets(condition: FileCondition, file: RuledFile): boolean | unde
 
 function compared({ field, operator, values }: FileComparison, file: RuledFile): boolean | undefined {
   const value = valueIn(file, field);
-  const hasValue = value !== undefined || field !== 'owner';
+  const hasValue = value !== undefined || !optionalFields.has(field);
   if (operator === 'exists') return hasValue === (values[0] === 1);
   if (value === undefined) return hasValue ? undefined : false;
   return fileOperators[operator].test(value, values);
