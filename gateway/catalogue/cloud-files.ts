@@ -32,8 +32,8 @@ export interface CloudFiles {
   findInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null>;
   /** The same as of now. */
   currentInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null>;
-  /** Whether any file is in the folder, published or not. */
-  hasFolder(folder: FolderOf, signal: AbortSignal): Promise<boolean>;
+  /** Whose a folder is that has any file, published or not; null: it has none. */
+  ownerOfFolder(folder: string, signal: AbortSignal): Promise<FolderOf | null>;
   /** Published files of folders whose path has a newer one, of the paths that got a file since a time. */
   replacedSince(since: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** Files whose names begin with one of the prefixes, whether or not they are published. */
@@ -184,7 +184,7 @@ function lists(db: Database, statements: FileStatements, cache: FileRowCache) {
 }
 
 function openFolders(
-  statements: Pick<FileStatements, 'byPlaces' | 'hasFolder'>,
+  statements: Pick<FileStatements, 'byPlaces' | 'ownerOfFolder'>,
   cache: FileRowCache,
   singleWriter: boolean,
 ): FolderIndex {
@@ -194,19 +194,19 @@ function openFolders(
       return new Map(files.map((file) => [placeKey(file as FilePlace), file]));
     },
     byName: async (name, signal) => published(await cache.find(name, signal)),
-    hasFolder: (folder, signal) => statements.hasFolder(folder, signal),
+    ownerOfFolder: (folder, signal) => statements.ownerOfFolder(folder, signal),
     singleWriter,
   });
 }
 
 function inFolders(
   folders: FolderIndex,
-): Pick<FileTable, 'placed' | 'findInFolder' | 'currentInFolder' | 'hasFolder'> {
+): Pick<FileTable, 'placed' | 'findInFolder' | 'currentInFolder' | 'ownerOfFolder'> {
   return {
     placed: (file) => folders.note(file),
     findInFolder: (place, signal) => folders.find(place, signal),
     currentInFolder: (place, signal) => folders.current(place, signal),
-    hasFolder: (folder, signal) => folders.has(folder, signal),
+    ownerOfFolder: (folder, signal) => folders.ownerOf(folder, signal),
   };
 }
 

@@ -138,10 +138,12 @@ export class FileStatements {
     return rows.map(fileOf);
   }
 
-  async hasFolder({ folder, ownerId, projectSlug }: FolderOf, signal: AbortSignal): Promise<boolean> {
-    const sql = `SELECT 1 FROM ${this.table} WHERE folder = ${textLiteral(folder)}
-      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)} LIMIT 1`;
-    return (await this.#db.rows({ sql, signal, home: this.home, account: ownerId })).length > 0;
+  /** Null: no file is in the folder. */
+  async ownerOfFolder(folder: string, signal: AbortSignal): Promise<FolderOf | null> {
+    const sql = `SELECT folder, owner_id AS ownerId, project_slug AS projectSlug FROM ${this.table}
+      WHERE folder = ${textLiteral(folder)} LIMIT 1`;
+    const [row] = await this.#db.rows<FolderOf>({ sql, signal, home: this.home });
+    return row ?? null;
   }
 
   /**

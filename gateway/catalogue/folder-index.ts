@@ -44,7 +44,7 @@ interface FolderIndexParts {
   ) => Promise<ReadonlyMap<string, CloudFile>>;
   /** Published, by another cache that knows of changes. */
   readonly byName: (name: string, signal: AbortSignal) => Promise<CloudFile | null>;
-  readonly hasFolder: (folder: FolderOf, signal: AbortSignal) => Promise<boolean>;
+  readonly ownerOfFolder: (folder: string, signal: AbortSignal) => Promise<FolderOf | null>;
   /** No other process puts files anywhere. */
   readonly singleWriter: boolean;
 }
@@ -90,13 +90,12 @@ export class FolderIndex {
     return (await this.#parts.byPlaces([place], signal)).get(placeKey(place)) ?? null;
   }
 
-  /** Whether there is any file in a folder, published or not; a minute ago counts. */
-  async has(folder: FolderOf, signal: AbortSignal): Promise<boolean> {
-    const known = this.#folders.get(folder.folder);
-    if (known !== undefined)
-      return known.ownerId === folder.ownerId && known.projectSlug === folder.projectSlug;
-    const found = await this.#parts.hasFolder(folder, signal);
-    if (found) this.#know(folder);
+  /** Whose a folder is that has any file, published or not; a minute ago counts. Null: it has none. */
+  async ownerOf(folder: string, signal: AbortSignal): Promise<FolderOf | null> {
+    const known = this.#folders.get(folder);
+    if (known !== undefined) return known;
+    const found = await this.#parts.ownerOfFolder(folder, signal);
+    if (found !== null) this.#know(found);
     return found;
   }
 

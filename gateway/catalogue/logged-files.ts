@@ -115,8 +115,8 @@ export class LoggedFiles implements CloudFiles {
     return this.findInFolder(place, signal);
   }
 
-  hasFolder(folder: FolderOf, signal: AbortSignal): Promise<boolean> {
-    return this.#table.hasFolder(folder, signal);
+  ownerOfFolder(folder: string, signal: AbortSignal): Promise<FolderOf | null> {
+    return this.#table.ownerOfFolder(folder, signal);
   }
 
   async findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {

@@ -1,7 +1,7 @@
 import { assertGranted } from '#auth/authenticate.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
-import { fileExists, fileInUse, invalidOptions, notFound } from '#kernel/errors/catalogue.ts';
+import { fileExists, fileInUse, invalidOptions, notFound, uploadConflict } from '#kernel/errors/catalogue.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { baseName } from '#server/http/content-disposition.ts';
@@ -11,16 +11,17 @@ import type { UploadGrant } from '../access/upload-access.ts';
 import type { HeldFiles, UsedFiles } from '../access/used-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles, MayTake } from '../catalogue/cloud-files.ts';
+import type { FolderOf } from '../catalogue/folder-index.ts';
 import { assertPreconditions, type Validators, validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { pathProblem } from '../files/folder-path.ts';
 import type { SentProperties } from '../files/sent-properties.ts';
-import { isKnownFolder } from './known-folder.ts';
+import { isKnownFolder, isOf } from './known-folder.ts';
 import { mayLeaveFolder } from './may-leave-folder.ts';
 import type { ReplacedFiles } from './replaced-files.ts';
 
 interface FolderPlacesDeps {
-  readonly cloudFiles: Pick<CloudFiles, 'findInFolder' | 'hasFolder' | 'list' | 'remove'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findInFolder' | 'ownerOfFolder' | 'list' | 'remove'>;
   readonly used: Pick<UsedFiles, 'hold'>;
   readonly replaced: Pick<ReplacedFiles, 'add'>;
   readonly quota: Pick<Quota, 'freed'>;
@@ -74,9 +75,16 @@ export class FolderPlaces {
     if (problem !== null) throw invalidOptions([`path ${problem}`]);
     if (folder === 'new') return { ...sent, path, folder: this.#newFolder() };
     const { cloudFiles } = this.#deps;
-    if (!isCopy && !(await isKnownFolder(cloudFiles, { folder, ownerId, projectSlug }, bound, signal)))
-      throw noSuchFolder();
+    const place = { folder, ownerId, projectSlug };
+    if (isCopy) await this.#assertMayCopyInto(place, signal);
+    else if (!(await isKnownFolder(cloudFiles, place, bound, signal))) throw noSuchFolder();
     return { ...sent, path, folder };
+  }
+
+  /** Throws 409 for a folder of others: addresses of files in folders don't say whose they are. */
+  async #assertMayCopyInto(place: FolderOf, signal: AbortSignal): Promise<void> {
+    const owner = await this.#deps.cloudFiles.ownerOfFolder(place.folder, signal);
+    if (owner !== null && !isOf(owner, place)) throw uploadConflict('The folder is taken');
   }
 
   /** Asks before bytes are read; the insert of the row asks again. */

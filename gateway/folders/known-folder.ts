@@ -8,13 +8,19 @@ import type { FolderOf } from '../catalogue/folder-index.ts';
  * of another user is like none.
  */
 export async function isKnownFolder(
-  cloudFiles: Pick<CloudFiles, 'hasFolder' | 'list'>,
+  cloudFiles: Pick<CloudFiles, 'ownerOfFolder' | 'list'>,
   folder: FolderOf,
   bound: BoundSender | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!(await cloudFiles.hasFolder(folder, signal))) return false;
+  const owner = await cloudFiles.ownerOfFolder(folder.folder, signal);
+  if (owner === null || !isOf(owner, folder)) return false;
   if (bound === undefined) return true;
   const query = { ...folder, condition: requiredFor(bound, 'read'), limit: 1 };
   return (await cloudFiles.list(query, signal)).length > 0;
+}
+
+/** Whether two names of folders mean the same project. */
+export function isOf(one: FolderOf, other: Pick<FolderOf, 'ownerId' | 'projectSlug'>): boolean {
+  return one.ownerId === other.ownerId && one.projectSlug === other.projectSlug;
 }

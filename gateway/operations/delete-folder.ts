@@ -34,7 +34,7 @@ const folderDeletions = named(
 );
 
 export interface DeleteFolderDeps extends DeleteFileDeps {
-  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'list' | 'hasFolder' | 'remove'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'list' | 'ownerOfFolder' | 'remove'>;
 }
 
 export const deleteFolder: OperationDefinition<DeleteFolderDeps> = {

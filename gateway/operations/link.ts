@@ -21,7 +21,7 @@ import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts
 
 export interface LinkDeps {
   readonly authenticate: Authenticate;
-  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'hasFolder' | 'list'>;
+  readonly cloudFiles: Pick<CloudFiles, 'findAny' | 'ownerOfFolder' | 'list'>;
   readonly links: FileLinks;
   /** Address of the download route, even if s3Link is a different address. */
   readonly downloadUrl: (file: CloudFile) => string;

@@ -572,8 +572,7 @@ async function driveFolders(db: Database, like: CloudFile): Promise<void> {
   const newer = newFile({ ownerId, projectSlug, createdAt, ...place });
   for (const file of [older, newer]) await files.insert(file, signal);
   const others = createCloudFiles({ db, database });
-  if (!(await others.hasFolder({ ...place, ownerId, projectSlug }, signal)))
-    throw new Error('the folder is not found');
+  if (!(await others.ownerOfFolder(place.folder, signal))) throw new Error('the folder is not found');
   if ((await others.findInFolder(place, signal))?.name !== newer.name)
     throw new Error('the newest file of a path is not found');
   const [replaced] = await files.replacedSince(new Date(createdAt.getTime() - 1000), 9, signal);

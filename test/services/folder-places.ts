@@ -5,7 +5,7 @@ import { silentLog } from './silent-log.ts';
 
 /** Places of folders over some files, of which no record names any. */
 export function placesOn(
-  cloudFiles: Pick<CloudFiles, 'findInFolder' | 'hasFolder' | 'list' | 'remove'>,
+  cloudFiles: Pick<CloudFiles, 'findInFolder' | 'ownerOfFolder' | 'list' | 'remove'>,
 ): FolderPlaces {
   return new FolderPlaces({
     cloudFiles,
@@ -20,7 +20,7 @@ export function placesOn(
 /** Without folders. */
 export const noPlaces = placesOn({
   findInFolder: async () => null,
-  hasFolder: async () => false,
+  ownerOfFolder: async () => null,
   list: async () => [],
   remove: async () => false,
 });

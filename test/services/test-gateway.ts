@@ -116,7 +116,10 @@ export function filesInMemory() {
       return found.at(-1) ?? null;
     },
     currentInFolder: (place, signal) => cloudFiles.findInFolder(place, signal),
-    hasFolder: async ({ folder }) => which((file) => file.folder === folder).length > 0,
+    async ownerOfFolder(folder) {
+      const [file] = which((one) => one.folder === folder);
+      return file === undefined ? null : { ...file, folder };
+    },
     replacedSince: async () => [],
     findByPrefixes: async (prefixes) =>
       which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),

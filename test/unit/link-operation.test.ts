@@ -14,7 +14,7 @@ const ask = async (body: string, { userId = 'owner', project = 'demo' } = {}) =>
     authenticate: async () => ({ userId, tokenId: 't' }),
     cloudFiles: {
       findAny: async (wanted) => (wanted === name ? file : null),
-      hasFolder: async () => false,
+      ownerOfFolder: async () => null,
       list: async () => [],
     },
     filesUrl: (project) => `https://files.test/_f_/${project}`,
