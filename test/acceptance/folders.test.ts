@@ -1,7 +1,7 @@
 /** Folders: files that keep their names, whose relative links work, and that are replaced, signed, listed and deleted. */
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { sluiceFor } from '../services/start-sluice.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 
 const sluice = await sluiceFor(t, { env: { FILE_LINKS: 'private' } });
 const files = `${sluice.baseUrl}/_f_/media`;
@@ -232,7 +232,10 @@ t.test('folders that are unknown, or belong to others', async (t) => {
   // the address of a file in a folder does not say whose it is
   const copy = `/_f_/other/${randomUUID()}_b.ts?originalName=b.ts&createdAt=2026-01-02T03:04:05.678Z`;
   const into = `${sluice.baseUrl}${copy}&folder=${folder}&path=b.ts`;
-  t.strictSame(codeOf(await ask(into, { method: 'PUT', body: 'of others' })), [409, 'upload_conflict']);
+  const may = ['--may', 'files:read,files:write,backup'];
+  const backup = (await runToEnd('cli/token.ts', may, { DATA_DIR: sluice.dataDir })).stdout.trim();
+  const headers = { authorization: `Bearer ${backup}` };
+  t.strictSame(codeOf(await ask(into, { method: 'PUT', body: 'x', headers })), [409, 'upload_conflict']);
   t.equal((await ask(`/${folder}/b.ts`)).status, 404);
   const failed = await put('/new/a', 'x', { 'content-md5': Buffer.alloc(16).toString('base64') });
   t.equal(failed.status, 400);
