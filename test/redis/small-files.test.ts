@@ -22,7 +22,7 @@ async function openGateway(t: Test, server: RedisServer) {
   });
   await until(() => invalidation.isCurrent());
   const files = new SmallFiles({ bytes: 1_000_000, singleWriter: false, invalidation });
-  const rows = files.over({ remove: async () => true } as unknown as CloudFiles);
+  const rows = files.over({ remove: async () => true, async change() {} } as unknown as CloudFiles);
   const keep = (name: string) =>
     files.keep({ file: { name } as CloudFile } as ServedFile, bytes, files.begin());
   return { files, rows, keep };
