@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import sharp from 'sharp';
 import t from 'tap';
 import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
@@ -71,7 +72,7 @@ const start = async (script: string, ownPort: number, more: Record<string, strin
   await untilWritten(/^Sluice listens on/m);
   return { env, pid: child.pid, stop: () => end('SIGTERM') };
 };
-const gateway = await start('gateway/main.js', port, stubSettings(stub));
+const gateway = await start('gateway/main.js', port, { ...stubSettings(stub), IMAGE_PRESETS: 'thumb=30x30' });
 const query = await start('query/main.js', port + 1, {});
 t.teardown(async () => {
   await gateway.stop();
@@ -89,7 +90,8 @@ t.test('it holds what it runs, and not what it does not', async (t) => {
     await t.rejects(stat(join(app, absent)), { code: 'ENOENT' }, absent);
   }
   const native = listing.slice(listing.indexOf('native code:')).match(/\S+\.node/g) ?? [];
-  t.equal(native.length, 2, native.join(' '));
+  t.equal(native.length, 3, native.join(' '));
+  t.match(native.join(' '), `sharp-${process.platform}-${process.arch}`);
   t.match(native.join(' '), `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`);
 });
 
@@ -127,6 +129,18 @@ t.test('an upload and a download', async (t) => {
   const { name } = (await stored.json()) as { name: string };
   const read = await fetch(`http://127.0.0.1:${port}/_f_/media/${encodeURIComponent(name)}`, { headers });
   t.ok(Buffer.from(await read.arrayBuffer()).equals(content));
+});
+
+t.test('a picture by preset', async (t) => {
+  const png = sharp({ create: { width: 90, height: 60, channels: 3, background: 'red' } }).png();
+  const headers = { authorization: `Bearer ${acceptanceToken}` };
+  const sent = { method: 'PUT', headers, body: new Blob([await png.toBuffer()]) };
+  const stored = await fetch(`http://127.0.0.1:${port}/_f_/media/a.png`, sent);
+  const { name } = (await stored.json()) as { name: string };
+  const url = `http://127.0.0.1:${port}/_f_/media/${name}?preset=thumb`;
+  const made = await fetch(url, { headers: { ...headers, accept: 'image/webp' } });
+  t.strictSame([made.status, made.headers.get('content-type')], [200, 'image/webp']);
+  t.match(await sharp(Buffer.from(await made.arrayBuffer())).metadata(), { width: 30, height: 20 });
 });
 
 t.test('an insert with a hashed field and a find', async (t) => {
