@@ -26,6 +26,8 @@ export const propertyParameters = [
   queryParameter('expiresIn', `Seconds after which the file is gone, from 1 to ${longestExpiry}`),
 ];
 
+const noProperties: SentProperties = {};
+
 /**
  * Reads the properties that are there, from wherever they were sent. Throws 400.
  * @param value undefined: not sent
@@ -58,6 +60,7 @@ export function readProperties(value: (name: PropertyName) => unknown): SentProp
 
 /** Those in the query. */
 export function propertiesOfQuery({ query }: Pick<HttpRequest, 'query'>): SentProperties {
+  if (query.length === 0) return noProperties;
   return readProperties((wanted) => query.find(([name]) => name === wanted)?.[1]);
 }
 

@@ -186,7 +186,8 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   const { deploymentId } = deps;
   const ofQuery = propertiesOfQuery(request);
   const describe = async ({ fields, ...part }: FilePart, signal: AbortSignal): Promise<FileDraft> => {
-    const sent = { ...ofQuery, ...readProperties((name) => fields.get(name)) };
+    const ofForm = fields.size === 0 ? undefined : readProperties((name) => fields.get(name));
+    const sent = { ...ofQuery, ...ofForm };
     const file = { ownerId: userId, projectSlug, fileName: part.fileName, bound };
     // a repeated upload is at its path already
     const placed =
