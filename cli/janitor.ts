@@ -1,10 +1,7 @@
 import { parseArgs } from 'node:util';
-import { openEvents } from '#events/open-events.ts';
-import { gatewayService } from '#gateway/gateway-service.ts';
-import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
 import { commandLine } from '#process/lifecycle/command-line.ts';
 import { runCommand } from '#process/lifecycle/run-command.ts';
-import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import { withGateway } from './with-gateway.ts';
 
 await runCommand({
   name: 'janitor',
@@ -25,17 +22,5 @@ row whose file is missing, and only when it finds it missing a second time.
   // there may be many objects to check
   timeout: 3_600_000,
   informs: true,
-  async offline(services, order) {
-    const uploads = createRunningUploads();
-    const open = gatewayService((process) => openEvents(process, { mails: false, starts: false }));
-    const gateway = await open(
-      { ...services, uploads, metrics: createMetrics({ worker: 1 }) },
-      () => services.config.publicUrl ?? '',
-    );
-    try {
-      return (await gateway.commands?.janitor?.(order)) ?? '';
-    } finally {
-      await gateway.close();
-    }
-  },
+  offline: (services, order) => withGateway(services, ({ commands }) => commands?.janitor?.(order)),
 });

@@ -1,10 +1,7 @@
 import { parseArgs } from 'node:util';
-import { openEvents } from '#events/open-events.ts';
-import { gatewayService } from '#gateway/gateway-service.ts';
-import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
 import { commandLine } from '#process/lifecycle/command-line.ts';
 import { runCommand } from '#process/lifecycle/run-command.ts';
-import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import { withGateway } from './with-gateway.ts';
 
 await runCommand({
   name: 'quarantine',
@@ -22,17 +19,5 @@ looked for in DATA_DIR (./data), or at CLICKHOUSE_URL.
     const { values } = parseArgs({ options: { publish: { type: 'string', multiple: true, default: [] } } });
     return { publish: values.publish };
   },
-  async offline(services, order) {
-    const uploads = createRunningUploads();
-    const open = gatewayService((process) => openEvents(process, { mails: false, starts: false }));
-    const gateway = await open(
-      { ...services, uploads, metrics: createMetrics({ worker: 1 }) },
-      () => services.config.publicUrl ?? '',
-    );
-    try {
-      return (await gateway.commands?.quarantine?.(order)) ?? '';
-    } finally {
-      await gateway.close();
-    }
-  },
+  offline: (services, order) => withGateway(services, ({ commands }) => commands?.quarantine?.(order)),
 });

@@ -1,3 +1,4 @@
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { slugProblem } from '#kernel/ids/slug.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 
@@ -44,8 +45,4 @@ export function readCheckKey(key: string): { readonly deploymentId: string } | n
 /** The last segment of a key. */
 export function nameOf(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
-}
-
-function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

@@ -4,10 +4,10 @@ import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
-import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { findOwnFile } from '../catalogue/own-file.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
+import { eraseFiles } from './erase-files.ts';
 import type { FileTrash } from './file-trash.ts';
 import type { Quota } from './storage-quota.ts';
 
@@ -134,7 +134,7 @@ export class UsedFiles {
 
   /** Puts files in the trash, or deletes objects, then rows, like DELETE. Files without a row are deleted already. */
   async #deleteSome(some: readonly PlacedFile[], signal: AbortSignal): Promise<readonly PlacedFile[]> {
-    const { cloudFiles, store, quota, plans, trash } = this.#parts;
+    const { cloudFiles, plans, trash } = this.#parts;
     const named = some.map(({ place, name }) => ({ ownerId: place.ownerId, projectSlug: place.slug, name }));
     const files = await Promise.all(named.map((one) => findOwnFile(cloudFiles, one, signal)));
     await plans.closeFor(named, signal);
@@ -142,12 +142,7 @@ export class UsedFiles {
     const kept = new Set(there.filter((file) => trash.takes(file)));
     await trash.put([...kept], signal);
     const erased = there.filter((file) => !kept.has(file));
-    const keys = erased.map(({ objectKey }) => objectKey);
-    const left = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
-    const isLeft = (file: CloudFile | null): boolean => file !== null && left.has(file.objectKey);
-    const gone = erased.filter((file) => !isLeft(file));
-    await Promise.all(gone.map(({ name }) => cloudFiles.remove(name, signal)));
-    for (const owner of new Set(gone.map(({ ownerId }) => ownerId))) quota.freed(owner);
-    return some.filter((_, at) => !isLeft(files[at] as CloudFile | null));
+    const left = new Set((await eraseFiles(this.#parts, erased, signal)).left.map(({ name }) => name));
+    return some.filter(({ name }) => !left.has(name));
   }
 }

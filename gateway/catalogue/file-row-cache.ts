@@ -77,12 +77,22 @@ export class FileRowCache {
     if (cached !== undefined) return cached;
     signal.throwIfAborted();
     if (this.#removed.has(name) || this.#missing.has(name)) return null;
-    const [read, changes] = [this.#freshness.begin(), this.#changes];
+    const moment = this.#begin();
     const file = (await this.#lookups.run(name, signal)).get(name);
     if (file === undefined) this.#missing.set(name, true);
     if (file === undefined || this.#removed.has(name)) return null;
-    if (changes === this.#changes) this.#files.set(name, { file, read });
+    this.#keep(file, moment);
     return file;
+  }
+
+  /** Call it before reading the table. */
+  #begin(): { readonly read: ReadMoment; readonly changes: number } {
+    return { read: this.#freshness.begin(), changes: this.#changes };
+  }
+
+  /** Caches a file that the table had then, unless this process has changed one since. */
+  #keep(file: CloudFile, { read, changes }: { readonly read: ReadMoment; readonly changes: number }): void {
+    if (changes === this.#changes) this.#files.set(file.name, { file, read });
   }
 
   #cached(name: string): CloudFile | undefined {
@@ -99,11 +109,11 @@ export class FileRowCache {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, CloudFile>> {
     const files = new Map(names.flatMap((name) => this.#cached(name) ?? []).map((file) => [file.name, file]));
-    const [read, changes] = [this.#freshness.begin(), this.#changes];
+    const moment = this.#begin();
     const others = names.filter((name) => !files.has(name) && !this.#removed.has(name));
     for (const [name, file] of await this.#statements.byNames(others, signal, account)) {
       if (this.#removed.has(name)) continue;
-      if (changes === this.#changes) this.#files.set(name, { file, read });
+      this.#keep(file, moment);
       files.set(name, file);
     }
     return files;
@@ -111,10 +121,9 @@ export class FileRowCache {
 
   /** Caches the files that a statement finds, unless they change meanwhile. */
   async found(read: () => Promise<readonly CloudFile[]>): Promise<readonly CloudFile[]> {
-    const [moment, changes] = [this.#freshness.begin(), this.#changes];
+    const moment = this.#begin();
     const files = (await read()).filter(({ name }) => !this.#removed.has(name));
-    if (changes === this.#changes)
-      for (const file of files) this.#files.set(file.name, { file, read: moment });
+    for (const file of files) this.#keep(file, moment);
     return files;
   }
 

@@ -154,12 +154,9 @@ export class FileStatements {
     const shown = `folder != '' AND ${hiddenSql(undefined)}`;
     const recent = `SELECT folder, path FROM ${this.table} WHERE ${shown} AND created_at >= ${timeLiteral(since)}
       ORDER BY created_at DESC LIMIT ${limit}`;
-    const newest = `SELECT argMax(id, (created_at, id)) FROM ${this.table}
-      WHERE ${shown} AND (folder, path) IN (${recent}) GROUP BY folder, path HAVING count() > 1`;
-    const repeated = `SELECT folder, path FROM ${this.table}
-      WHERE ${shown} AND (folder, path) IN (${recent}) GROUP BY folder, path HAVING count() > 1`;
-    const sql = `SELECT ${selection} FROM ${this.table}
-      WHERE ${shown} AND (folder, path) IN (${repeated}) AND id NOT IN (${newest}) LIMIT ${limit}`;
+    const there = `${shown} AND (folder, path) IN (${recent})`;
+    const newest = `SELECT argMax(id, (created_at, id)) FROM ${this.table} WHERE ${there} GROUP BY folder, path`;
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${there} AND id NOT IN (${newest}) LIMIT ${limit}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }

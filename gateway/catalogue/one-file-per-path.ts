@@ -36,7 +36,8 @@ export function oneFilePerPath<Files extends CloudFiles>(files: Files, locks: Lo
   });
 }
 
-const assertFree: MayTake = async (there) => {
+/** Throws 409 if there is a file. */
+export const assertFree: MayTake = async (there) => {
   if (there !== null) throw fileExists();
 };
 

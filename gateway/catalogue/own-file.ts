@@ -1,14 +1,15 @@
 import type { CloudFile } from './cloud-file.ts';
 import type { CloudFiles } from './cloud-files.ts';
 
+type OwnFile = Pick<CloudFile, 'ownerId' | 'projectSlug' | 'name'>;
+
 /** A file by its name; null: there is none, or it is in another project. */
 export async function findOwnFile(
   cloudFiles: Pick<CloudFiles, 'findByName'>,
-  { ownerId, projectSlug, name }: Pick<CloudFile, 'ownerId' | 'projectSlug' | 'name'>,
+  own: OwnFile,
   signal: AbortSignal,
 ): Promise<CloudFile | null> {
-  const file = await cloudFiles.findByName(name, signal);
-  return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
+  return inProject(await cloudFiles.findByName(own.name, signal), own);
 }
 
 /**
@@ -17,9 +18,12 @@ export async function findOwnFile(
  */
 export async function findUploadedFile(
   cloudFiles: Pick<CloudFiles, 'findAny'>,
-  { ownerId, projectSlug, name }: Pick<CloudFile, 'ownerId' | 'projectSlug' | 'name'>,
+  own: OwnFile,
   signal: AbortSignal,
 ): Promise<CloudFile | null> {
-  const file = await cloudFiles.findAny(name, signal);
+  return inProject(await cloudFiles.findAny(own.name, signal), own);
+}
+
+function inProject(file: CloudFile | null, { ownerId, projectSlug }: OwnFile): CloudFile | null {
   return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
 }

@@ -1,8 +1,9 @@
+import { longestExpiry } from '#kernel/config/longest-expiry.ts';
 import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import type { Schema } from '#kernel/json/schema.ts';
 import { maxOriginalCharacters } from '../files/file-name.ts';
-import { longestExpiry, readProperties, type SentProperties } from '../files/sent-properties.ts';
+import { readProperties, type SentProperties } from '../files/sent-properties.ts';
 
 /** A plan as a client asks for it. */
 export interface PlanRequest extends SentProperties {

@@ -1,9 +1,6 @@
-import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { fileKey } from '#objects/file-key.ts';
-import { baseName } from '#server/http/content-disposition.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { checkOriginalName, storedName } from './file-name.ts';
-import { pathProblem } from './folder-path.ts';
 import { mediaTypeOf } from './media-type.ts';
 import type { SentProperties } from './sent-properties.ts';
 
@@ -27,7 +24,7 @@ export interface FileDraft
 }
 
 /**
- * Throws 400 for an invalid name. @param sent as the client sent it, with the id of a folder; `name`: the stored name of a copy
+ * Throws 400 for an invalid name. @param sent as the client sent it, with its place in a folder (FolderPlaces); `name`: the stored name of a copy
  */
 export function draftFile(
   sent: SentProperties & {
@@ -46,9 +43,7 @@ export function draftFile(
   const originalName = checkOriginalName(sent.fileName);
   const name = sent.name ?? storedName(id, originalName);
   const contentType = mediaTypeOf(sent.contentType, originalName);
-  const { folder, path = baseName(originalName), expiresIn } = sent;
-  const problem = folder === undefined ? null : pathProblem(path);
-  if (problem !== null) throw invalidOptions([`The path of the file ${problem}`]);
+  const { folder, path, expiresIn } = sent;
   return {
     id,
     name,

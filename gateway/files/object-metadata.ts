@@ -1,5 +1,5 @@
+import { longestExpiry } from '#kernel/config/longest-expiry.ts';
 import type { FileDraft } from './file-draft.ts';
-import { longestExpiry } from './sent-properties.ts';
 
 type Described = Pick<
   FileDraft,

@@ -1,4 +1,6 @@
+import { longestExpiry } from '#kernel/config/longest-expiry.ts';
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { queryParameter } from '#server/openapi/api-operation.ts';
 import { pathProblem } from './folder-path.ts';
@@ -12,10 +14,6 @@ export interface SentProperties {
   /** Seconds that the file stays. */
   readonly expiresIn?: number | undefined;
 }
-
-/** Ten years. */
-export const longestExpiry = 10 * 365 * 24 * 3600;
-const folderPattern = /^(?:new|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 export const propertyNames = ['folder', 'path', 'expiresIn'] as const satisfies (keyof SentProperties)[];
 export type PropertyName = (typeof propertyNames)[number];
@@ -42,7 +40,7 @@ export function readProperties(value: (name: PropertyName) => unknown): SentProp
     return sent as string;
   };
   const folder = text('folder', (id) =>
-    folderPattern.test(id) ? null : 'should be the id of a folder, or new',
+    id === 'new' || isUuid(id) ? null : 'should be the id of a folder, or new',
   );
   const path = text('path', pathProblem);
   if (path !== undefined && folder === undefined) problems.push('path needs a folder');

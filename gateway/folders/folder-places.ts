@@ -12,6 +12,7 @@ import type { HeldFiles, UsedFiles } from '../access/used-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles, MayTake } from '../catalogue/cloud-files.ts';
 import type { FolderOf } from '../catalogue/folder-index.ts';
+import { assertFree } from '../catalogue/one-file-per-path.ts';
 import { assertPreconditions, type Validators, validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { pathProblem } from '../files/folder-path.ts';
@@ -98,10 +99,6 @@ export class FolderPlaces {
     return new Replacement(this.#deps, request, grant);
   }
 }
-
-const assertFree: MayTake = async (there) => {
-  if (there !== null) throw fileExists();
-};
 
 /** The file that a PUT replaces, if there is one and the conditions of the request allow it. */
 export class Replacement {

@@ -1,4 +1,5 @@
 import { malformedRequest } from '#kernel/errors/catalogue.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { decodeSegment } from '#server/http/router.ts';
 import type { FilePlace } from '../catalogue/folder-index.ts';
@@ -11,13 +12,7 @@ export interface AddressedPlace extends FilePlace {
   readonly signed: { readonly expires: string; readonly signature: string } | null;
 }
 
-const idPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const signedPattern = /^~(\d{1,12})-([^/]+)$/;
-
-/** Whether a segment of an address is a folder that a gateway may have made. */
-export function isFolderId(text: string): boolean {
-  return idPattern.test(text);
-}
 
 /**
  * Reads `{folder}/{path}` and `{folder}/~{expires}-{signature}/{path}`. Throws 404 for what can be no folder, 400 for what
@@ -25,7 +20,7 @@ export function isFolderId(text: string): boolean {
  */
 export function readPlace({ params }: Pick<HttpRequest, 'params'>): AddressedPlace {
   const { folder = '', rest = '' } = params;
-  if (!isFolderId(folder)) throw fileNotFound();
+  if (!isUuid(folder)) throw fileNotFound();
   if (!rest.startsWith('~')) return { folder, path: readPath(rest), signed: null };
   const slash = `${rest}/`.indexOf('/');
   // what does not look like a signature is refused like a wrong one

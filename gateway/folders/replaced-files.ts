@@ -34,7 +34,6 @@ export class ReplacedFiles {
   readonly #parts: ReplacedFilesParts;
   readonly #keptFor: number;
   readonly #waiting: Replaced[] = [];
-  readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -80,7 +79,7 @@ export class ReplacedFiles {
   async #remove(files: readonly CloudFile[]): Promise<void> {
     const { store, plans, log } = this.#parts;
     try {
-      await withDeadline(this.#closing.signal, removalTimeout, async ({ signal }) => {
+      await withDeadline(undefined, removalTimeout, async ({ signal }) => {
         await plans.closeFor(files, signal);
         const left = await store.deleteAll(
           files.map(({ objectKey }) => objectKey),

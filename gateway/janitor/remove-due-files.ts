@@ -1,16 +1,13 @@
-import type { ObjectStore } from '#objects/object-store.ts';
+import { type EraseDeps, eraseFiles } from '../access/erase-files.ts';
 import type { FileTrash } from '../access/file-trash.ts';
-import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
-export interface DueFilesDeps {
-  readonly store: Pick<ObjectStore, 'deleteAll'>;
+export interface DueFilesDeps extends EraseDeps {
   readonly cloudFiles: Pick<CloudFiles, 'findDue' | 'remove'>;
   readonly plans: Pick<PlanStore, 'closeFor'>;
-  readonly quota: Pick<Quota, 'freed'>;
   readonly trash: Pick<FileTrash, 'emptying'>;
   /** How long files stay in the trash. */
   readonly trashDays: number;
@@ -69,17 +66,9 @@ async function removeSome(
     const still = await findDue(deps, { names }, signal);
     await deps.plans.closeFor(still, signal);
     if (performance.now() - began > decidedFor) throw new Error('the process was suspended');
-    // as DELETE does: the object, then the row
-    const left = new Set(await deps.store.deleteAll(keysOf(still), signal));
-    const gone = still.filter(({ objectKey }) => !left.has(objectKey));
-    await Promise.all(gone.map(({ name }) => deps.cloudFiles.remove(name, signal)));
-    for (const owner of new Set(gone.map(({ ownerId }) => ownerId))) deps.quota.freed(owner);
+    const { gone, left } = await eraseFiles(deps, still, signal);
     gone.forEach(count);
-    if (left.size > 0) throw new Error(`the object store did not delete ${left.size} files`);
+    if (left.length > 0) throw new Error(`the object store did not delete ${left.length} files`);
   };
   await deps.trash.emptying(files, work, signal);
-}
-
-function keysOf(files: readonly CloudFile[]): readonly string[] {
-  return files.map(({ objectKey }) => objectKey);
 }

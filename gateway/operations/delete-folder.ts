@@ -1,4 +1,5 @@
 import { touchable } from '#catalogue/file-rules/touchable.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { boolean, exactObject, named } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
@@ -9,7 +10,6 @@ import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { FileCursor } from '../catalogue/file-list.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isKnownFolder } from '../folders/known-folder.ts';
-import { isFolderId } from '../folders/read-place.ts';
 import { type DeleteFileDeps, deleteFile, deletionDeadline, readAtOnce } from './delete-file.ts';
 import { deleteFound, deletionCounts, type Failure } from './delete-files.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -61,8 +61,7 @@ function deleteFolderOperation(deps: DeleteFolderDeps): Handler {
     const mayDelete = touchable(bound, 'read', 'delete');
     const { folder = '' } = request.params;
     const isThere =
-      isFolderId(folder) &&
-      isKnownFolder(cloudFiles, { folder, ownerId, projectSlug }, bound, request.signal);
+      isUuid(folder) && isKnownFolder(cloudFiles, { folder, ownerId, projectSlug }, bound, request.signal);
     if (!(await isThere)) throw noSuchFolder();
     const until = performance.now() + patience;
     const failed: Failure[] = [];

@@ -12,6 +12,7 @@ import {
   type DownloadDeps,
   download,
   endOfLink,
+  hasLink,
   identify,
   privateCaching,
   readerOf,
@@ -46,7 +47,7 @@ function downloadInFolderOperation(deps: DownloadInFolderDeps): Handler {
   const caching = fileLinks === 'public' ? publicCaching : privateCaching;
   return async (request) => {
     const { project = '', rest = '' } = request.params;
-    const byLink = hasLink(request.query);
+    const byLink = hasLink(request);
     const principal = await identify(deps, request, byLink || rest.startsWith('~'));
     const { signed, ...place } = readPlace(request);
     const folderEnds = await endOfFolderLink(deps, project, { signed, ...place });
@@ -62,10 +63,6 @@ function downloadInFolderOperation(deps: DownloadInFolderDeps): Handler {
       answerStored(deps, request, reader, { stored: file, moment })
     );
   };
-}
-
-function hasLink(query: readonly (readonly [string, string])[]): boolean {
-  return query.some(([name]) => name === 'expires' || name === 'signature');
 }
 
 /** When the signed segment ends, in seconds since 1970; null: there is none. Throws 403 for one that is not good. */

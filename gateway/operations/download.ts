@@ -333,6 +333,11 @@ function inTurn(
   return { chunks: chunks(), cut: cut.signal };
 }
 
+/** Whether a request has a link, good or not, instead of a token. */
+export function hasLink({ query }: Pick<HttpRequest, 'query'>): boolean {
+  return query.some(([name]) => name === 'expires' || name === 'signature');
+}
+
 /**
  * When the signed link that replaces the token ends, in seconds since 1970; null: there is none. Throws 403 when the link
  * has expired or was not signed by us.
@@ -342,7 +347,7 @@ export function endOfLink(
   request: HttpRequest,
   name = request.params.name ?? '',
 ): number | null | Promise<number | null> {
-  if (!request.query.some(([name]) => name === 'expires' || name === 'signature')) return null;
+  if (!hasLink(request)) return null;
   const values = (wanted: string) =>
     request.query.filter(([name]) => name === wanted).map(([, value]) => value);
   const [expires, ...moreExpires] = values('expires');

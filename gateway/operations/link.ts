@@ -2,6 +2,7 @@ import type { Authenticate } from '#auth/authenticate.ts';
 import type { BoundSender, FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor, touchable } from '#catalogue/file-rules/touchable.ts';
 import { invalidBody, notAllowed } from '#kernel/errors/catalogue.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { dateTime, exactObject, named } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
@@ -15,7 +16,6 @@ import { assertShown } from '../download/assert-shown.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
 import { isKnownFolder } from '../folders/known-folder.ts';
-import { isFolderId } from '../folders/read-place.ts';
 import type { FileLinks } from '../links/file-links.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
@@ -75,7 +75,7 @@ export function linkOperation({ authenticate, cloudFiles, links, downloadUrl, fi
     const lifetime = readLifetime(await readJson(request, maxBodyBytes));
     const { project = '', name = '' } = request.params;
     const expires = new Date(Math.ceil(Date.now() / 1000 + lifetime) * 1000);
-    if (isFolderId(name)) {
+    if (isUuid(name)) {
       const folder = { projectSlug: project, folder: name };
       if (!(await isKnownFolder(cloudFiles, { ...folder, ownerId: userId }, bound, request.signal)))
         throw noSuchFolder();

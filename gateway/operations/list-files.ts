@@ -3,6 +3,7 @@ import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import { invalidCondition, noSuchProject, notAllowed } from '#kernel/errors/catalogue.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { arrayOf, count, exactObject, named } from '#kernel/json/schema.ts';
 import type { Handler, QueryPairs } from '#server/http/http-types.ts';
 import {
@@ -25,7 +26,6 @@ import type { FileCursor, FileQuery } from '../catalogue/file-list.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { cloudFile, cloudFileJson } from '../files/cloud-file-json.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
-import { isFolderId } from '../folders/read-place.ts';
 import { type OperationDefinition, uploadSample } from './operation.ts';
 
 export interface ListFilesDeps {
@@ -55,7 +55,7 @@ const parameters = {
     mediaTypeFilterProblem,
   ),
   folder: textParameter('Only files of this folder', { format: 'uuid' }, (text) =>
-    isFolderId(text) ? null : 'should be the id of a folder',
+    isUuid(text) ? null : 'should be the id of a folder',
   ),
   from: momentParameter('Uploaded on this day (UTC) or at this time, or later', 'first'),
   to: momentParameter('Uploaded on this day (UTC) or at this time, or earlier', 'last'),

@@ -7,6 +7,7 @@ import {
   payloadTooLarge,
   wrongContentType,
 } from '#kernel/errors/catalogue.ts';
+import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
@@ -20,7 +21,7 @@ import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import { InspectedDraft } from '../files/inspected-draft.ts';
 import { propertiesOfQuery, propertyParameters, type SentProperties } from '../files/sent-properties.ts';
 import { noSuchFolder } from '../folders/folder-places.ts';
-import { isFolderId, readPath } from '../folders/read-place.ts';
+import { readPath } from '../folders/read-place.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { announcedChecksums } from '../multipart/file-checksums.ts';
 import {
@@ -157,7 +158,7 @@ function readTarget(request: HttpRequest): SentProperties & { readonly fileName:
   const { name, folder, rest } = request.params;
   const sent = propertiesOfQuery(request);
   if (folder === undefined || rest === undefined) return { ...sent, fileName: name ?? '' };
-  if (folder !== 'new' && !isFolderId(folder)) throw noSuchFolder();
+  if (folder !== 'new' && !isUuid(folder)) throw noSuchFolder();
   if (sent.folder !== undefined || sent.path !== undefined)
     throw invalidOptions(['folder and path are in the address']);
   const path = readPath(rest);

@@ -1,5 +1,6 @@
 import type { Authenticate } from '#auth/authenticate.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
+import { longestExpiry } from '#kernel/config/longest-expiry.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { count, dateTime, exactObject, named, type Schema } from '#kernel/json/schema.ts';
 import type { Handler } from '#server/http/http-types.ts';
@@ -9,7 +10,6 @@ import { readJson } from '#server/http/read-json.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
-import { longestExpiry } from '../files/sent-properties.ts';
 import { canVerify } from '../files/verified-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLifetime } from './link.ts';

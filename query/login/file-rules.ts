@@ -9,6 +9,7 @@ import {
   fileOperations,
 } from '#catalogue/file-rules/file-rules.ts';
 import { type FileOperatorName, type FileValue, fileOperatorNames } from '#catalogue/file-rules/operators.ts';
+import { longestExpiry } from '#kernel/config/longest-expiry.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { spaceSlugProblem } from '#kernel/ids/slug.ts';
@@ -24,8 +25,6 @@ import { type Allowed, comparisonsIn, longestRules, readAllowed, textsOf, usersB
 
 const keys: readonly string[] = [...fileOperations, 'users', 'maxBytes', 'expiresIn', 'types', 'webhooks'];
 const mostTypes = 100;
-/** Ten years. Seconds. */
-const longestExpiry = 10 * 365 * 24 * 3600;
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/(?:[a-z0-9][a-z0-9!#$&^_.+-]*)?$/;
 /** Stands for `$now` while conditions are parsed. */
 const anyTime = '1970-01-01T00:00:00.000Z';

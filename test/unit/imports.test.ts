@@ -82,7 +82,7 @@ const homes: readonly (readonly [string, string])[] = [
 ];
 
 /** The wiring of a process hands one service what it needs of another. */
-const wiring = ['query/main.ts', 'gateway/main.ts', 'cli/janitor.ts', 'cli/quarantine.ts'].map(
+const wiring = ['query/main.ts', 'gateway/main.ts', 'cli/with-gateway.ts'].map(
   (from) => `${from} events/open-events.ts`,
 );
 

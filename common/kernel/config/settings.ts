@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { type ImagePreset, mostPresets, parseImagePreset, presetForm } from './image-presets.ts';
+import { longestExpiry } from './longest-expiry.ts';
 import {
   baseUrl,
   flag,
@@ -94,7 +95,7 @@ export const files = {
     maxDirectBytes: integer('MAX_DIRECT_BYTES', 5 * 1024 * gibibyte, [1, 5 * 1024 * gibibyte]),
     downloads: oneOf('DOWNLOADS', 'proxy', ['proxy', 'redirect']),
     fileLinks: oneOf('FILE_LINKS', 'public', ['public', 'private']),
-    filesTtl: integer('FILES_TTL', 0, [0, 10 * 365 * 24 * 3600]),
+    filesTtl: integer('FILES_TTL', 0, [0, longestExpiry]),
     trashDays: integer('TRASH_DAYS', 0, [0, 3650]),
     digest: oneOf('DIGEST', 'none', ['none', 'sha-256']),
     publicFilesUrl: baseUrl('PUBLIC_FILES_URL'),

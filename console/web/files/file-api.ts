@@ -1,3 +1,4 @@
+import type { CloudFile } from '#client/files.ts';
 import { address } from '../address.ts';
 import { callApi, callJson } from '../api.ts';
 import type { ShowProgress } from '../parts/confirmed.ts';
@@ -5,27 +6,7 @@ import type { KeysetPage } from '../parts/load.ts';
 import { Problem, toProblem } from '../problem.ts';
 
 /** A CloudFile in a list. */
-export interface StoredFile {
-  readonly _id: string;
-  readonly name: string;
-  readonly originalName: string;
-  readonly s3Link: string;
-  readonly createdAt: string;
-  readonly contentType: string;
-  readonly size: number;
-  /** The folder's id, and the file's path below it. */
-  readonly folder?: string;
-  readonly path?: string;
-  readonly expiresAt?: string;
-  readonly trashedAt?: string;
-  /** Absent: published. */
-  readonly state?: 'checking' | 'refused';
-  /** Pixels, as shown. */
-  readonly width?: number;
-  readonly height?: number;
-  /** Seconds. */
-  readonly duration?: number;
-}
+export type StoredFile = Omit<CloudFile, 'ownedBy' | 'updatedAt' | 'sha256' | 'verified'>;
 
 /** Files that are listed instead of the published ones. */
 export type HiddenKind = 'trashed' | 'checking' | 'refused';
