@@ -2,7 +2,7 @@ import type { Project, Projects } from '#catalogue/projects.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import type { FileEvents, FileWebhook } from '#kernel/record-events/file-event.ts';
 import type { CloudFile, FileChange } from '../catalogue/cloud-file.ts';
-import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { CloudFiles, InsertOptions } from '../catalogue/cloud-files.ts';
 import { cloudFileJson } from './cloud-file-json.ts';
 import { deletionOf, type FileTransition, transitionOf } from './file-transition.ts';
 
@@ -44,12 +44,11 @@ export class AnnouncedFiles {
     const change = files.change.bind(files);
     const remove = files.remove.bind(files);
     return Object.assign(files, {
-      insert: async (...added: Parameters<CloudFiles['insert']>) => {
-        const [file, signal, how] = added;
+      insert: async (file: CloudFile, signal: AbortSignal, how?: InsertOptions) => {
         const listener = how?.isCopy === true ? null : await this.#listenerOf(file, signal);
-        if (listener === null) return insert(...added);
+        if (listener === null) return insert(file, signal, how);
         return this.#inTurn([file.name], async () => {
-          await insert(...added);
+          await insert(file, signal, how);
           const made = transitionOf(null, file);
           if (made !== null) await this.#tellOrTakeBack(listener, file, made, remove);
         });

@@ -18,6 +18,7 @@ const filePartName = 'file';
 export const maxFieldBytes = 1024 * 1024;
 /** Most bytes kept of a field: longer values are invalid. */
 const maxKnownField = 4000;
+const noFields: ReadonlyMap<string, string> = new Map();
 
 export interface FilePart {
   /** As sent. */
@@ -130,9 +131,9 @@ class FormReader implements BodyReader {
 
   /** Reads checksums from the fields so far, and refuses a chunk of a file. @returns those that describe it */
   #takeFields(): ReadonlyMap<string, string> {
+    if (this.#fields.length === 0) return noFields;
     const fields = this.#fields.splice(0);
-    const sentAs = (field: string) => fields.find(({ name }) => name === field)?.value;
-    refuseChunk(sentAs);
+    refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
     for (const { name, value } of fields) {
       const checksum = name.toLowerCase();
       if (isChecksum(checksum)) this.#args.checksums.expect(checksum, value);
