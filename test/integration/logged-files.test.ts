@@ -39,6 +39,30 @@ t.test('a file is there when its insert is acknowledged, and in the table later'
   t.strictSame(log.failures, []);
 });
 
+t.test('files with and without a folder, an expiry and sizes share an INSERT', async (t) => {
+  const directory = newDirectory();
+  const plain = newFile();
+  const sized = newFile({ contentType: 'video/mp4', width: 640, height: 360, duration: 1.5 });
+  const placed = newFile({ folder: 'of-some', path: 'a/b.ts', expiresAt: new Date(Date.now() + 60_000) });
+  const more = newFile();
+  const first = await open(directory);
+  for (const file of [plain, sized, placed]) await first.insert(file, never);
+  // killed: not closed
+  const next = await open(directory);
+  for (const file of [plain, sized, placed]) t.strictSame(await inTable(file.name), file);
+  await next.insert(more, never);
+  await next.close();
+  t.strictSame(await inTable(more.name), more, 'also those that are alone');
+  for (const file of [plain, placed, more]) {
+    const { ownerId, projectSlug, folder } = file;
+    const listed = await freshTable().list({ ownerId, projectSlug, folder, limit: 1000 }, never);
+    t.strictSame(
+      listed.find(({ name }) => name === file.name),
+      file,
+    );
+  }
+});
+
 t.test('it comes into the table by itself', async (t) => {
   const directory = newDirectory();
   const files = await open(directory, { flushAfter: 5 });
