@@ -28,7 +28,7 @@ import { validatorsOf } from '../download/conditional.ts';
 import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { redirectToBucket } from '../download/redirect-to-bucket.ts';
-import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import { acceptedFormat } from '../images/accepted-format.ts';
 import type { Pictures, WantedPicture } from '../images/pictures.ts';
 import type { FileLinks } from '../links/file-links.ts';
@@ -215,7 +215,8 @@ export async function answerStored(
   const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedAs(reader, servedFile(file, cachingOf(deps, reader), validators));
+  const vary = reader.picture === null ? undefined : 'Accept';
+  const served = servedFile(file, { cacheControl: cachingOf(deps, reader), vary }, validators);
   const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
@@ -242,14 +243,6 @@ function wantedPicture(request: HttpRequest): WantedPicture | null {
 /** Tells the pictures of a file apart; empty: the file itself. */
 function nameOf(picture: WantedPicture | null): string {
   return picture === null ? '' : `${picture.preset}.${picture.format}`;
-}
-
-/** What is the same in all answers with a picture. */
-function servedAs({ picture }: Reader, served: ServedFile): ServedFile {
-  if (picture === null) return served;
-  const { headers, copyHeaders } = served;
-  const vary = 'Accept';
-  return { ...served, headers: { ...headers, vary }, copyHeaders: { ...copyHeaders, vary } };
 }
 
 function cachingOf({ fileLinks }: Pick<DownloadDeps, 'fileLinks'>, { picture }: Reader): string {
@@ -335,7 +328,8 @@ function inTurn(
 
 /** Whether a request has a link, good or not, instead of a token. */
 export function hasLink({ query }: Pick<HttpRequest, 'query'>): boolean {
-  return query.some(([name]) => name === 'expires' || name === 'signature');
+  for (const [name] of query) if (name === 'expires' || name === 'signature') return true;
+  return false;
 }
 
 /**
