@@ -575,7 +575,8 @@ async function driveFolders(db: Database, like: CloudFile): Promise<void> {
   if (!(await others.ownerOfFolder(place.folder, signal))) throw new Error('the folder is not found');
   if ((await others.findInFolder(place, signal))?.name !== newer.name)
     throw new Error('the newest file of a path is not found');
-  const [replaced] = await files.replacedSince(new Date(createdAt.getTime() - 1000), 9, signal);
+  const since = new Date(createdAt.getTime() - 1000);
+  const [replaced] = await files.replacedBetween(since, new Date(Date.now() + 1000), 9, signal);
   if (replaced?.name !== older.name) throw new Error('the replaced file is not found');
   await files.change([older.name], { state: 'refused' }, signal);
   const query = { state: 'refused', before: new Date(Date.now() + 1000), limit: 9, perOwner: 9 } as const;
