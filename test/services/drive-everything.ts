@@ -568,8 +568,9 @@ async function driveFolders(db: Database, like: CloudFile): Promise<void> {
   const files = createCloudFiles({ db, database });
   const { ownerId, projectSlug, createdAt } = like;
   const place = { folder: randomUUID(), path: 'a.ts' };
-  const older = newFile({ ownerId, projectSlug, createdAt: new Date(createdAt.getTime() - 1), ...place });
-  const newer = newFile({ ownerId, projectSlug, createdAt, ...place });
+  const at = (time: Date) => newFile({ ownerId, projectSlug, createdAt: time, updatedAt: time, ...place });
+  const older = at(new Date(createdAt.getTime() - 1));
+  const newer = at(createdAt);
   for (const file of [older, newer]) await files.insert(file, signal);
   const others = createCloudFiles({ db, database });
   if (!(await others.ownerOfFolder(place.folder, signal))) throw new Error('the folder is not found');
