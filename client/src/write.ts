@@ -52,8 +52,12 @@ export async function insert(
   { key = randomKey(), returning, signal }: InsertOptions | CountOnly = {},
 ): Promise<unknown> {
   const minimal = returning === false && { prefer: 'return=minimal' };
-  const headers = { 'idempotency-key': key, ...minimal };
-  const answer = await store(client, space, { body, signal, headers });
+  const answer = await store(client, space, {
+    // only arrays have an answer without records
+    body: minimal ? [body].flat() : body,
+    signal,
+    headers: { 'idempotency-key': key, ...minimal },
+  });
   return minimal ? (answer as { inserted: number }).inserted : answer;
 }
 

@@ -45,9 +45,8 @@ const minimalAnswer: ApiAnswer = {
 };
 
 const inserts = {
-  parameters: () => [keyParameter, minimalParameter, onConflictParameter],
+  parameters: () => [keyParameter, onConflictParameter],
   answerHeaders: replayedHeaders,
-  answers: { 201: minimalAnswer },
   errors: [...writeErrors, ...keyErrors, 'invalid_options'],
 } satisfies Partial<OperationDefinition>;
 
@@ -76,6 +75,8 @@ export const insert: OperationDefinition = {
   bodyLimit: 'maxRecordsBytes',
   takesLines: true,
   ...inserts,
+  parameters: () => [...inserts.parameters(), minimalParameter],
+  answers: { 201: minimalAnswer },
   body: ({ newRecord }) => ({
     schema: { ...arrayOf(newRecord.schema), minItems: 1 },
     example: [newRecord.example],
@@ -96,11 +97,9 @@ export const insertOne: OperationDefinition = {
     const input = await call.body();
     const values = validateRecord(input, space.structure);
     const onConflict = parseOnConflict(request.header('options'), space.structure);
-    const isMinimal = prefersMinimal(request);
     if (onConflict !== null) {
       const one = { space, onConflict, given: [input], values: [values] };
-      const { records, ...counts } = await upsert(call, deps, one);
-      return isMinimal ? countsAnswer(counts) : jsonAnswer(records[0] as string);
+      return jsonAnswer((await upsert(call, deps, one)).records[0] as string);
     }
     const stored = await deps.records.store(
       space,
@@ -108,7 +107,6 @@ export const insertOne: OperationDefinition = {
       request.signal,
       readInsertKey(request, space, input),
     );
-    if (isMinimal) return countsAnswer({ inserted: 1 }, stored);
     const record = stored.records[0] as NewRecord;
     return insertAnswer(newRecordJson(space.structure, record), stored);
   },
