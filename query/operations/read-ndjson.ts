@@ -136,7 +136,8 @@ class ArrivingLines {
 
 /** @param limit bytes, as they are sent */
 function readableOf(body: RequestBody, limit: number): Readable {
-  const stream = new Readable({ highWaterMark: pieceBytes, read: () => body.resume() });
+  // nothing is read ahead of the claims
+  const stream = new Readable({ highWaterMark: 0, read: () => body.resume() });
   let size = 0;
   body.consume({
     write(chunk) {
