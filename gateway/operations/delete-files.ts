@@ -101,7 +101,7 @@ function deleteFilesOperation(deps: DeleteFileDeps): Handler {
     }
     const order = { place: { ownerId: userId, slug: project }, found, atOnce };
     // the deletion completes even if the client disconnects
-    const more = await deleteFound(deps, order, AbortSignal.timeout(deletionDeadline));
+    const more = await deleteFound(deps, order, deletionDeadline());
     return noStoreJson({ deleted: more.deleted, failed: [...failed, ...more.failed] });
   };
 }

@@ -76,7 +76,7 @@ function deleteFolderOperation(deps: DeleteFolderDeps): Handler {
       const done = await deleteFound(
         deps,
         { place: { ownerId, slug: projectSlug }, found: files.filter(mayDelete), atOnce },
-        AbortSignal.timeout(deletionDeadline),
+        deletionDeadline(),
       );
       deleted += done.deleted;
       // a file that another request deleted meanwhile is gone
