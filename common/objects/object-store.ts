@@ -79,6 +79,9 @@ export interface OpenUpload {
   readonly since: Date;
 }
 
+/** Most keys that `deleteAll` removes by one request: the limit of S3's DeleteObjects. */
+export const keysAtOnce = 1000;
+
 /** A byte range, both ends inclusive, as in RFC 9110 section 14.1.2. */
 export interface ByteRange {
   readonly start: number;
