@@ -105,7 +105,7 @@ const openGateway = async (
   const places = new FolderPlaces({ cloudFiles, used, replaced, quota, redirects, log });
   projects.askForFiles(filesOf(cloudFiles, used.deleteCondemned));
   const janitor = new Janitor({
-    ...{ store, cloudFiles, digests, resumable, plans, quota, trash, trashDays },
+    ...{ store, cloudFiles, digests, resumable, plans, quota, trash, trashDays, used },
     ...{ deployment, uploads, log, newState },
     direct: store.direct ?? null,
     quarantineFor: config.scan.quarantineDays * day,

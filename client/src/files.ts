@@ -1,6 +1,7 @@
 import type { Abortable } from './ask.ts';
 import { type Client, json, send } from './client.ts';
 import { pathOfFile } from './path-of-file.ts';
+import { queryOf, withQuery } from './query-of.ts';
 
 /** A stored file. */
 export interface CloudFile {
@@ -47,6 +48,8 @@ export interface FilesAsked {
   /** The time of the upload: a day, or a time in the form of RFC 3339. */
   readonly from?: string;
   readonly to?: string;
+  /** Only files of this folder. */
+  readonly folder?: string;
   readonly sort?: 'createdAt' | 'name';
   readonly order?: 'asc' | 'desc';
   readonly sha256?: string;
@@ -73,9 +76,7 @@ export async function filesPage(
   asked: FilesAsked = {},
   { signal }: Abortable = {},
 ): Promise<FilesPage> {
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`] as [string, string]));
-  const path = `${pathOfFile(client)}?${query}`;
+  const path = withQuery(pathOfFile(client), queryOf(asked));
   return send(client, { method: 'GET', path, signal, repeatable: true }, json<FilesPage>);
 }
 
@@ -105,7 +106,7 @@ export interface DeletedFiles {
   readonly deleted: number;
   readonly failed: readonly {
     readonly name: string;
-    readonly code: 'not_found' | 'unavailable';
+    readonly code: 'not_found' | 'file_in_use' | 'unavailable';
     readonly message: string;
   }[];
 }

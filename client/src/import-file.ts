@@ -2,6 +2,7 @@ import { type Abortable, pathOf } from './ask.ts';
 import { attemptWith } from './attempt-with.ts';
 import { type Client, json, SluiceError, send, sleep } from './client.ts';
 import type { ExportFormat } from './export-file.ts';
+import { queryOf } from './query-of.ts';
 import { randomKey } from './random-key.ts';
 import type { Fields, Space } from './space.ts';
 import type { UpsertOptions } from './write.ts';
@@ -50,11 +51,11 @@ export async function importFile<Of extends Fields>(
   bytes: NonNullable<RequestInit['body']>,
   { type, format, onError, onConflict, columns, onProgress, signal }: ImportOptions<Of> = {},
 ): Promise<ImportJob> {
-  const query = new URLSearchParams({
-    ...(format && { format }),
-    ...(onError && { onError }),
-    ...(onConflict && { onConflict: JSON.stringify({ field: onConflict.on, do: onConflict.do }) }),
-    ...(columns && { columns: JSON.stringify(columns) }),
+  const query = queryOf({
+    format,
+    onError,
+    onConflict: onConflict && JSON.stringify({ field: onConflict.on, do: onConflict.do }),
+    columns: columns && JSON.stringify(columns),
   });
   const begin = {
     method: 'POST',

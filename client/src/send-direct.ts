@@ -2,6 +2,7 @@ import { attemptWith } from './attempt-with.ts';
 import { json, notSluice, SluiceError, send } from './client.ts';
 import type { CloudFile } from './files.ts';
 import { keepAddress } from './keep-address.ts';
+import { withQuery } from './query-of.ts';
 import { reporting } from './reporting.ts';
 import { resumeAfter } from './resume-after.ts';
 import { type LargeUpload, pathOfUpload } from './upload.ts';
@@ -88,13 +89,11 @@ async function ask<Answer>(
   query: string,
   body?: object,
 ): Promise<Answer> {
-  const [own = '', link] = address.split('?');
-  const search = [query, link].filter(Boolean).join('&');
   // a completion may read all bytes, or copy them
   const limit = path ? timeout + Math.ceil((bytes.size ?? 0) / slowestRead) : timeout;
   const call = {
     method: body ? 'POST' : 'GET',
-    path: `${own}${path}${search && `?${search}`}`,
+    path: withQuery(address.replace(/(?=\?)|$/, path), query),
     ...(body && { headers: { 'content-type': 'application/json' } }),
     ...attemptWith(body && JSON.stringify(body), limit, signal),
     signal,
@@ -134,8 +133,8 @@ async function sendParts(upload: LargeUpload, plan: Plan, stored: Stored, lanes:
     }
     const range = `parts=${first}-${Math.min(first + mostAddresses - 1, partCount)}`;
     parts ??= (await ask<Plan>(upload, location, '', range)).parts;
-    const left = (parts ?? []).filter(({ number }) => !stored.has(number));
-    if (!left[0]) throw notSluice(200);
+    const left = parts?.filter(({ number }) => !stored.has(number));
+    if (!left?.[0]) throw notSluice(200);
     parts = undefined;
     const until = Date.now() + useAddressesFor;
     const lane = async (): Promise<void> => {

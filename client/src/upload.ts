@@ -4,6 +4,7 @@ import { type Call, type Client, json, notSluice, send } from './client.ts';
 import type { CloudFile, UploadLink } from './files.ts';
 import { keepAddress } from './keep-address.ts';
 import { pathOfFile } from './path-of-file.ts';
+import { queryOf, withQuery } from './query-of.ts';
 import { randomKey } from './random-key.ts';
 import { reporting } from './reporting.ts';
 import { resumeAfter } from './resume-after.ts';
@@ -23,6 +24,12 @@ export interface UploadOptions {
   readonly name?: string;
   /** By default the type of a Blob, or what the name suggests. */
   readonly type?: string;
+  /** The id of a folder, or `new` for one that this file makes: `folder` of the answer (docs/api.md, "Folders"). */
+  readonly folder?: string;
+  /** Where the file is below the folder; by default its name. */
+  readonly path?: string;
+  /** Seconds that the file stays. */
+  readonly expiresIn?: number;
   readonly signal?: AbortSignal;
   /**
    * Called after each part, with the bytes stored so far; in a page also meanwhile, with the bytes sent. They become fewer
@@ -53,6 +60,8 @@ export interface Upload extends UploadOptions {
   readonly name: string;
   readonly type: string;
   readonly partBytes: number;
+  /** What is said of the file in the query of the first request. */
+  readonly query: string;
 }
 
 export interface LargeUpload extends Upload {
@@ -72,12 +81,13 @@ export async function upload(
   source: Source,
   options: UploadOptions = {},
 ): Promise<CloudFile> {
-  const { signal, key, direct } = options;
+  const { signal, key, direct, folder, path, expiresIn } = options;
   const file = source as Partial<File>;
   const { name = file.name ?? 'file', type = file.type ?? '', partBytes = 2 ** 23 } = options;
   signal?.throwIfAborted();
   const bytes = bytesOf(source);
-  const all = { ...options, client, bytes, name, type, partBytes };
+  const query = queryOf({ folder, path, expiresIn });
+  const all = { ...options, client, bytes, name, type, partBytes, query };
   const stop = (): void => bytes.close(signal?.reason);
   signal?.addEventListener('abort', stop);
   try {
@@ -91,7 +101,7 @@ export async function upload(
     }
     const storageKey =
       known && bytes.isRepeatable
-        ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}`
+        ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}${query}`
         : undefined;
     // what has ended within the first part can be sent again
     const large = { ...all, storageKey, bytes: first.size === bytes.size ? bytesOf(first) : bytes };
@@ -120,22 +130,23 @@ interface Offer {
 }
 
 /** PUT /_f_/{project}/{name} */
-async function put({ name, type, key, link, ...more }: Upload, whole: Blob): Promise<CloudFile> {
+async function put(upload: Upload, whole: Blob): Promise<CloudFile> {
+  const { type, key, signal, onProgress } = upload;
   const { size } = whole;
-  const client = reporting(more, (sent) => more.onProgress?.({ sent, size }));
-  more.onProgress?.({ sent: 0, size });
+  const report = (sent: number): void => onProgress?.({ sent, size });
+  report(0);
   const call: Call = {
     method: 'PUT',
-    path: link ? pathIn(link.put).replace('{name}', encodeURIComponent(name)) : pathOfFile(client, name),
-    ...(await checked(whole, 2 * timeout, more.signal, {
+    path: pathOfUpload(upload, 'put'),
+    ...(await checked(whole, 2 * timeout, signal, {
       'idempotency-key': key ?? randomKey(),
       ...(type && { 'content-type': type }),
     })),
-    signal: more.signal,
+    signal,
     repeatable: true,
   };
-  const file = await send(client, call, json<CloudFile>);
-  more.onProgress?.({ sent: size, size });
+  const file = await send(reporting(upload, report), call, json<CloudFile>);
+  report(size);
   return file;
 }
 
@@ -253,11 +264,11 @@ function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** The path that uploads begin at. */
-export function pathOfUpload({ client, link }: Upload, way: 'resumable' | 'direct'): string {
-  return link ? pathIn(link[way] as string) : pathOfFile(client, way);
-}
-
-function pathIn(address: string): string {
-  return address.slice(address.indexOf('/_f_/'));
+/** The path that an upload begins at, with what is said of the file. */
+export function pathOfUpload(
+  { client, link, name, query }: Upload,
+  way: 'put' | 'resumable' | 'direct',
+): string {
+  const path = link?.[way]?.replace(/.*(?=\/_f_\/)/, '').replace('{name}', encodeURIComponent(name));
+  return withQuery(path ?? pathOfFile(client, way === 'put' ? name : way), query);
 }

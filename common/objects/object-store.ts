@@ -79,6 +79,9 @@ export interface OpenUpload {
   readonly since: Date;
 }
 
+/** Most keys that `deleteAll` removes by one request: the limit of S3's DeleteObjects. */
+export const keysAtOnce = 1000;
+
 /** A byte range, both ends inclusive, as in RFC 9110 section 14.1.2. */
 export interface ByteRange {
   readonly start: number;
@@ -121,6 +124,8 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
+  /** Where the object is as a file, for programs of this machine that only read. Absent: the store has no files. */
+  pathOf?(key: string): string;
   /** A small object as a whole; null: there is none. Rejects when it is larger. @param maxBytes its limit */
   readWhole(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
   /** Requests that others send to the store by themselves. Absent: only this process reaches the store. */

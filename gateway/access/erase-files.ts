@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
@@ -22,6 +23,8 @@ export async function eraseFiles(
   const kept = new Set(keys.length === 0 ? [] : await store.deleteAll(keys, signal));
   const isLeft = ({ objectKey }: CloudFile): boolean => kept.has(objectKey);
   const gone = files.filter((file) => !isLeft(file));
+  // each removal listens
+  setMaxListeners(0, signal);
   await Promise.all(gone.map(({ name }) => cloudFiles.remove(name, signal)));
   for (const owner of new Set(gone.map(({ ownerId }) => ownerId))) quota.freed(owner);
   return { gone, left: files.filter(isLeft) };

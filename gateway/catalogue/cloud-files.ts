@@ -34,8 +34,16 @@ export interface CloudFiles {
   currentInFolder(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null>;
   /** Whose a folder is that has any file, published or not; null: it has none. */
   ownerOfFolder(folder: string, signal: AbortSignal): Promise<FolderOf | null>;
-  /** Published files of folders whose path has a newer one, of the paths that got a file since a time. */
-  replacedSince(since: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
+  /**
+   * Published files of folders whose path has a newer one, of the paths that got a file between two times. Files stored or
+   * published later do not count.
+   */
+  replacedBetween(
+    after: Date,
+    before: Date,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]>;
   /** Files whose names begin with one of the prefixes, whether or not they are published. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** The names that have a row. @param names at most a few thousand */
@@ -164,7 +172,8 @@ function asTheTableSays(statements: FileStatements) {
     findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
-    replacedSince: (since, limit, signal) => statements.replacedSince(since, limit, signal),
+    replacedBetween: (after, before, limit, signal) =>
+      statements.replacedBetween(after, before, limit, signal),
     withState: (query, signal) => statements.withState(query, signal),
     findDue: (query, signal) => statements.due(query, signal),
     findByDigest: (query, signal) => statements.byDigest(query, signal),

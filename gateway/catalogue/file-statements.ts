@@ -147,16 +147,24 @@ export class FileStatements {
   }
 
   /**
-   * Published files of folders whose path has a newer one, among the paths of files since a time.
-   * @param limit of the paths
+   * Published files of folders whose path has a newer one, of the paths that got a file between two times. Files that were
+   * stored or published later do not count: those that they replace are in use for a moment.
    */
-  async replacedSince(since: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]> {
-    const shown = `folder != '' AND ${hiddenSql(undefined)}`;
-    const recent = `SELECT folder, path FROM ${this.table} WHERE ${shown} AND created_at >= ${timeLiteral(since)}
-      ORDER BY created_at DESC LIMIT ${limit}`;
-    const there = `${shown} AND (folder, path) IN (${recent})`;
-    const newest = `SELECT argMax(id, (created_at, id)) FROM ${this.table} WHERE ${there} GROUP BY folder, path`;
-    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${there} AND id NOT IN (${newest}) LIMIT ${limit}`;
+  async replacedBetween(
+    after: Date,
+    before: Date,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const shown = `folder != '' AND updated_at < ${timeLiteral(before)} AND ${hiddenSql(undefined)}`;
+    // hashes take little memory, whatever the number of paths
+    const hash = 'sipHash64(folder, path)';
+    const from = `FROM ${this.table} WHERE ${shown}`;
+    const recent = `SELECT ${hash} ${from} AND updated_at >= ${timeLiteral(after)}`;
+    const several = `SELECT ${hash} AS place ${from} AND ${hash} IN (${recent})
+      GROUP BY place HAVING count() > 1 LIMIT ${limit}`;
+    const newest = `SELECT argMax(id, (created_at, id)) ${from} AND ${hash} IN (${several}) GROUP BY folder, path`;
+    const sql = `SELECT ${selection} ${from} AND ${hash} IN (${several}) AND id NOT IN (${newest}) LIMIT ${limit}`;
     const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
@@ -234,8 +242,10 @@ export class FileStatements {
     const files = await this.byNames(names, signal);
     if (files.size === 0) return;
     const sets = changeSql(change);
+    // the janitor looks for what a file replaced since it was published
+    const more = change.state === null ? ', updated_at = now64(3)' : '';
     const updates = [
-      () => this.#update(this.table, sets, isAmong([...files.keys()]), signal),
+      () => this.#update(this.table, sets + more, isAmong([...files.keys()]), signal),
       () => this.#update(this.list, sets, areListed([...files.values()]), signal),
     ];
     for (const update of hides(change) ? updates : updates.reverse()) await update();

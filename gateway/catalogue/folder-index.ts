@@ -85,9 +85,10 @@ export class FolderIndex {
     return file;
   }
 
-  /** The same as of now. */
+  /** The same as of now: a statement reads only for calls that came before it began. */
   async current(place: FilePlace, signal: AbortSignal): Promise<CloudFile | null> {
-    return (await this.#parts.byPlaces([place], signal)).get(placeKey(place)) ?? null;
+    const key = placeKey(place);
+    return (await this.#lookups.run(key, signal)).get(key) ?? null;
   }
 
   /** Whose a folder is that has any file, published or not; a minute ago counts. Null: it has none. */

@@ -131,8 +131,8 @@ export class LoggedFiles implements CloudFiles {
     (await this.#wholeTable()).namesWithRow(...args);
   readonly madeBetween: CloudFiles['madeBetween'] = async (...args) =>
     (await this.#wholeTable()).madeBetween(...args);
-  readonly replacedSince: CloudFiles['replacedSince'] = async (...args) =>
-    (await this.#wholeTable()).replacedSince(...args);
+  readonly replacedBetween: CloudFiles['replacedBetween'] = async (...args) =>
+    (await this.#wholeTable()).replacedBetween(...args);
   readonly withState: CloudFiles['withState'] = async (...args) =>
     (await this.#wholeTable()).withState(...args);
   readonly findDue: CloudFiles['findDue'] = async (...args) => (await this.#wholeTable()).findDue(...args);

@@ -10,7 +10,7 @@ import type {
   UploadedPart,
 } from '#objects/direct-store.ts';
 import { readFileKey } from '#objects/file-key.ts';
-import type { ObjectInfo, ObjectStore, Part } from '#objects/object-store.ts';
+import { keysAtOnce, type ObjectInfo, type ObjectStore, type Part } from '#objects/object-store.ts';
 import type { TextSigner } from '../links/text-signer.ts';
 import { type PlanAddress, partKey, planKey, readPlanKey } from '../plans/direct-plan.ts';
 
@@ -33,7 +33,6 @@ const abilities: DirectAbilities = {
   checksMd5: true,
   checksChecksums: false,
 };
-const keysAtOnce = 1000;
 
 /**
  * Direct uploads to a store that clients can't reach: addresses lead to the gateway, and each part is an object of its

@@ -3,10 +3,10 @@ import { directPartLimits } from '#kernel/config/s3-part-sizes.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import type { Schema } from '#kernel/json/schema.ts';
 import { maxOriginalCharacters } from '../files/file-name.ts';
-import { readProperties, type SentProperties } from '../files/sent-properties.ts';
+import { type PropertyName, readProperties, type SentProperties } from '../files/sent-properties.ts';
 
 /** A plan as a client asks for it. */
-export interface PlanRequest extends SentProperties {
+export interface PlanRequest {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
@@ -22,7 +22,11 @@ export interface PlanRequest extends SentProperties {
   /** Of each part, in base64. */
   readonly partMd5?: readonly string[];
   readonly partCrc32c?: readonly string[];
+  /** What else is said of the file. */
+  readonly properties: SentProperties;
 }
+
+type Checked = Exclude<keyof PlanRequest, 'properties'>;
 
 export const { mostParts } = directPartLimits;
 /** Two digests for each part, and a name. */
@@ -44,7 +48,7 @@ const ofEach = (pattern: RegExp, description: string): Schema => ({
   items: base64(pattern, description),
 });
 
-export const planSchema: Readonly<Record<keyof PlanRequest, Schema>> = {
+export const planSchema: Readonly<Record<Checked | PropertyName, Schema>> = {
   name: {
     type: 'string',
     minLength: 1,
@@ -87,11 +91,7 @@ function list(pattern: RegExp): (value: unknown) => boolean {
 const isName = (value: unknown) => typeof value === 'string' && value !== '' && value.isWellFormed();
 
 /** What each property should be; all but the first two may be left out. */
-const checks: readonly (readonly [
-  name: keyof PlanRequest,
-  isGood: (value: unknown) => boolean,
-  should: string,
-])[] = [
+const checks: readonly (readonly [name: Checked, isGood: (value: unknown) => boolean, should: string])[] = [
   ['name', isName, 'the name of the file, in Unicode'],
   ['size', whole(0), 'a whole number of bytes'],
   ['contentType', text(/^[\x20-\x7e]{1,300}$/), 'a media type'],
@@ -119,8 +119,8 @@ export function readPlanRequest(body: unknown): PlanRequest {
   for (const name of unknown.slice(0, 3))
     problems.push(`${JSON.stringify(name.slice(0, 80))} is not a property of a plan`);
   if (problems.length > 0) throw invalidBody(problems);
-  readProperties((name) => sent[name]);
-  return sent as unknown as PlanRequest;
+  const properties = readProperties((name) => sent[name]);
+  return { ...(sent as unknown as Omit<PlanRequest, 'properties'>), properties };
 }
 
 /** A part as the client got it from the store. */

@@ -26,3 +26,16 @@ export async function* objectBytes(
     throw found === null ? fileNotFound() : error;
   }
 }
+
+/** Joins chunks. Throws unless their total is `size`. */
+export async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let filled = 0;
+  for await (const chunk of chunks) {
+    if (filled + chunk.byteLength > size) throw new Error('the object is longer than its row says');
+    bytes.set(chunk, filled);
+    filled += chunk.byteLength;
+  }
+  if (filled < size) throw new Error('the object is shorter than its row says');
+  return bytes;
+}

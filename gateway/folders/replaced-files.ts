@@ -1,6 +1,6 @@
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
-import type { ObjectStore } from '#objects/object-store.ts';
+import { keysAtOnce, type ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
 
@@ -24,8 +24,6 @@ interface Replaced {
  */
 const usuallyKept = 5000;
 const removalTimeout = 30_000;
-/** The limit of S3's DeleteObjects. */
-const objectsAtOnce = 1000;
 /** Beyond this, objects are left to the janitor, which removes them because their path has a newer file. */
 const mostWaiting = 100_000;
 
@@ -72,8 +70,8 @@ export class ReplacedFiles {
   async #removeUntil(now: number): Promise<void> {
     const later = this.#waiting.findIndex(({ due }) => due > now);
     const due = this.#waiting.splice(0, later === -1 ? this.#waiting.length : later);
-    for (let at = 0; at < due.length; at += objectsAtOnce)
-      await this.#remove(due.slice(at, at + objectsAtOnce).map(({ file }) => file));
+    for (let at = 0; at < due.length; at += keysAtOnce)
+      await this.#remove(due.slice(at, at + keysAtOnce).map(({ file }) => file));
   }
 
   async #remove(files: readonly CloudFile[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { keysAtOnce } from '#objects/object-store.ts';
 import { type EraseDeps, eraseFiles } from '../access/erase-files.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
@@ -10,9 +11,6 @@ export interface EmptyQuarantineDeps extends EraseDeps {
   readonly quarantineFor: number;
 }
 
-/** The limit of S3's DeleteObjects. */
-const filesPerRun = 1000;
-
 /** Deletes refused files after their time: objects, then rows. */
 export async function emptyQuarantine(
   deps: EmptyQuarantineDeps,
@@ -22,8 +20,8 @@ export async function emptyQuarantine(
   const query = {
     state: 'refused',
     before: new Date(Date.now() - quarantineFor),
-    limit: filesPerRun,
-    perOwner: filesPerRun,
+    limit: keysAtOnce,
+    perOwner: keysAtOnce,
   } as const;
   const files = await cloudFiles.withState(query, signal);
   if (dryRun || files.length === 0) {

@@ -6,6 +6,7 @@ import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { FileTrash } from '../access/file-trash.ts';
 import type { Quota } from '../access/storage-quota.ts';
+import type { UsedFiles } from '../access/used-files.ts';
 import type { HiddenState } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
@@ -33,6 +34,7 @@ export interface JanitorOptions {
   readonly plans: Pick<PlanStore, 'load' | 'decidesOn' | 'has' | 'closeFor'>;
   readonly quota: Pick<Quota, 'freed'>;
   readonly trash: Pick<FileTrash, 'emptying'>;
+  readonly used: Pick<UsedFiles, 'hold'>;
   readonly trashDays: number;
   /** Null: parts are objects of their own. */
   readonly direct: Pick<DirectStore, 'abort'> | null;

@@ -1,7 +1,7 @@
 import type { RemovePart } from '#catalogue/account-removals.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { readFileKey } from '#objects/file-key.ts';
-import type { ObjectStore } from '#objects/object-store.ts';
+import { keysAtOnce, type ObjectStore } from '#objects/object-store.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { variantsPrefix } from '../images/variant-key.ts';
 import { plansPrefix, readPlanKey } from '../plans/direct-plan.ts';
@@ -18,9 +18,6 @@ interface RemoveFilesDeps {
   readonly plans: Pick<PlanStore, 'closeAll' | 'closeFor'>;
   readonly deploymentId: string;
 }
-
-/** The limit of S3's DeleteObjects. */
-const objectsAtOnce = 1000;
 
 /**
  * Removes the uploads, objects and rows of a deleted account. The objects come first: the janitor makes rows for objects
@@ -74,8 +71,8 @@ async function closePlans(
     if (found?.is === 'plan') await plans.closeAll([found], signal);
     else if (found?.is === 'part') parts.push(key);
   }
-  for (let at = 0; at < parts.length; at += objectsAtOnce)
-    await store.deleteAll(parts.slice(at, at + objectsAtOnce), signal);
+  for (let at = 0; at < parts.length; at += keysAtOnce)
+    await store.deleteAll(parts.slice(at, at + keysAtOnce), signal);
 }
 
 async function deleteBelow(
@@ -93,7 +90,7 @@ async function deleteBelow(
   };
   for await (const { key } of store.list(prefix, signal)) {
     keys.push(key);
-    if (keys.length === objectsAtOnce) await flush();
+    if (keys.length === keysAtOnce) await flush();
   }
   await flush();
 }

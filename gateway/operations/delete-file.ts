@@ -2,6 +2,7 @@ import type { Authenticate } from '#auth/authenticate.ts';
 import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { fileInUse, invalidOptions } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
+import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { accountErrors, noStore, queryParameter } from '#server/openapi/api-operation.ts';
@@ -29,8 +30,8 @@ export interface DeleteFileDeps {
 /** The file of an address; null: there is none. */
 export type FindFile = (request: HttpRequest) => Promise<CloudFile | null> | null;
 
-/** Time limit of a deletion in the stores. Milliseconds. */
-export const deletionDeadline = 30_000;
+/** Signals with the time limit of a deletion in the stores. */
+export const deletionDeadline = createSharedDeadline(30_000);
 
 export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete a file',
@@ -84,7 +85,7 @@ export function deleteFileOperation(
     const { name } = file;
     assertPreconditions((name) => request.header(name), validatorsOf(file));
     // the deletion completes even if the client disconnects
-    const signal = AbortSignal.timeout(deletionDeadline);
+    const signal = deletionDeadline();
     const held = await used.hold({ ownerId: userId, slug: project as string }, [name], signal);
     if (held.inUse.has(name)) throw fileInUse();
     const isKept = !atOnce && trash.takes(file);

@@ -3,6 +3,7 @@ import type { FilesPlace } from '#catalogue/file-uses/file-use.ts';
 import { fileInUse, invalidBody } from '#kernel/errors/catalogue.ts';
 import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
+import { keysAtOnce } from '#objects/object-store.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
@@ -13,8 +14,7 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { type DeleteFileDeps, deletionDeadline, isDeletable } from './delete-file.ts';
 import { nameOfUpload, type OperationDefinition } from './operation.ts';
 
-/** The limit of S3's DeleteObjects. */
-const mostNames = 1000;
+const mostNames = keysAtOnce;
 const maxBodyBytes = 1_000_000;
 
 export interface Failure {
@@ -101,7 +101,7 @@ function deleteFilesOperation(deps: DeleteFileDeps): Handler {
     }
     const order = { place: { ownerId: userId, slug: project }, found, atOnce };
     // the deletion completes even if the client disconnects
-    const more = await deleteFound(deps, order, AbortSignal.timeout(deletionDeadline));
+    const more = await deleteFound(deps, order, deletionDeadline());
     return noStoreJson({ deleted: more.deleted, failed: [...failed, ...more.failed] });
   };
 }

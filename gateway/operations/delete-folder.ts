@@ -1,6 +1,7 @@
 import { touchable } from '#catalogue/file-rules/touchable.ts';
 import { isUuid } from '#kernel/ids/is-uuid.ts';
 import { boolean, exactObject, named } from '#kernel/json/schema.ts';
+import { keysAtOnce } from '#objects/object-store.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
@@ -15,8 +16,6 @@ import { deleteFound, deletionCounts, type Failure } from './delete-files.ts';
 import type { OperationDefinition } from './operation.ts';
 import { folderId, folderSample } from './put-in-folder.ts';
 
-/** The limit of S3's DeleteObjects. */
-const filesAtOnce = 1000;
 /** A request begins no further files after this time: proxies give up after a minute. Milliseconds. */
 const patience = 20_000;
 /** Files that an answer says were not deleted. */
@@ -70,20 +69,20 @@ function deleteFolderOperation(deps: DeleteFolderDeps): Handler {
     // oldest first, so that files that are added meanwhile are found at the end
     for (let after: FileCursor | undefined; more && performance.now() < until; ) {
       request.signal.throwIfAborted();
-      const query = { ownerId, projectSlug, folder, after, ascending: true, limit: filesAtOnce };
+      const query = { ownerId, projectSlug, folder, after, ascending: true, limit: keysAtOnce };
       const files = await cloudFiles.list(query, request.signal);
       // what is begun completes even if the client disconnects
       const done = await deleteFound(
         deps,
         { place: { ownerId, slug: projectSlug }, found: files.filter(mayDelete), atOnce },
-        AbortSignal.timeout(deletionDeadline),
+        deletionDeadline(),
       );
       deleted += done.deleted;
       // a file that another request deleted meanwhile is gone
       const left = done.failed.filter(({ code }) => code !== 'not_found');
       failed.push(...left.slice(0, mostFailures - failed.length));
       after = files.at(-1);
-      more = files.length === filesAtOnce;
+      more = files.length === keysAtOnce;
     }
     return noStoreJson({ deleted, failed, more });
   };

@@ -12,6 +12,7 @@ import {
 } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { cloudFile } from '../files/cloud-file-json.ts';
+import { propertyParameters } from '../files/sent-properties.ts';
 import { partialType } from '../resumable/draft-headers.ts';
 import { chunkType, tusVersion } from '../resumable/tus-headers.ts';
 import { linkParameter, type OperationDefinition, storingErrors } from './operation.ts';
@@ -110,8 +111,9 @@ export const createUpload: OperationDefinition<ResumableDeps> = {
     ),
     headerParameter(
       'Upload-Metadata',
-      'Names with values in base64: `filename` and `filetype` describe the file',
+      'Names with values in base64: `filename`, `filetype`, `folder`, `path` and `expiresIn` describe the file',
     ),
+    ...propertyParameters,
   ],
   answers: {
     201: {
@@ -126,7 +128,7 @@ export const createUpload: OperationDefinition<ResumableDeps> = {
       content: jsonContent(cloudFile),
     },
   },
-  errors: [...chunkErrors, 'too_many_uploads', 'file_exists'],
+  errors: [...chunkErrors, 'invalid_options', 'too_many_uploads', 'file_exists'],
   sample: createSample,
   handler: (deps) => deps.access.refundOnFailure(createUploadOperation(deps)),
 };

@@ -18,7 +18,7 @@ import {
 } from '../direct/plan-request.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile } from '../files/file-draft.ts';
-import { propertiesOfQuery, readProperties } from '../files/sent-properties.ts';
+import { propertiesOfQuery } from '../files/sent-properties.ts';
 import type { FolderPlaces } from '../folders/folder-places.ts';
 import { addressLifetime, type DirectPlan, partCount } from '../plans/direct-plan.ts';
 import type { FileChecks } from '../quarantine/file-checks.ts';
@@ -45,7 +45,7 @@ export function planOperation({ access, direct, places, checks }: DirectDeps): H
     const projectSlug = readProjectSlug(request);
     const grant = await access.begin(request, projectSlug, direct.maxDirectBytes);
     const wanted = readPlanRequest(await readJson(request, maxPlanBytes));
-    const properties = { ...propertiesOfQuery(request), ...readProperties((name) => wanted[name]) };
+    const properties = { ...propertiesOfQuery(request), ...wanted.properties };
     const { userId: ownerId, link, bound } = grant;
     const place = { ownerId, projectSlug, fileName: wanted.name, bound };
     const placed = await places.place(properties, place, request.signal);

@@ -2,23 +2,15 @@ import { linkRefused } from '#kernel/errors/catalogue.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { curl } from '#server/openapi/curl.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { privateCaching } from '../download/caching.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
 import { mayLeaveFolder } from '../folders/may-leave-folder.ts';
 import { type AddressedPlace, readPlace } from '../folders/read-place.ts';
 import type { FileLinks } from '../links/file-links.ts';
-import {
-  answerStored,
-  cachedAnswer,
-  type DownloadDeps,
-  download,
-  endOfLink,
-  hasLink,
-  identify,
-  privateCaching,
-  readerOf,
-} from './download.ts';
+import { answerStored, cachedAnswer, type DownloadDeps, download } from './download.ts';
 import type { OperationDefinition } from './operation.ts';
 import { folderId, folderSample, pathInFolder } from './put-in-folder.ts';
+import { endOfLink, hasLink, identify, readerOf } from './reader.ts';
 
 /** A path may get another file at any time. */
 const publicCaching = 'public, no-cache';

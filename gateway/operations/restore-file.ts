@@ -52,7 +52,7 @@ function restoreFileOperation({ authenticate, cloudFiles, trash, fileUrl }: Rest
     if (place !== null && (await cloudFiles.currentInFolder(place, request.signal)) !== null)
       throw fileExists();
     // it is finished even if the client disconnects
-    await trash.restore(found, AbortSignal.timeout(deletionDeadline));
+    await trash.restore(found, deletionDeadline());
     return noStoreJson(cloudFileJson(file, fileUrl(file)));
   };
 }

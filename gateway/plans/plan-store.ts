@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { readFileKey } from '#objects/file-key.ts';
-import type { ObjectStore } from '#objects/object-store.ts';
+import { keysAtOnce, type ObjectStore } from '#objects/object-store.ts';
 import {
   closedKey,
   type DirectPlan,
@@ -26,7 +26,6 @@ const requestsAtOnce = 16;
 const description = { contentType: 'application/octet-stream', metadata: {}, replaces: true } as const;
 /** Plans that end together are removed together. Milliseconds, and keys. */
 const removalWait = 500;
-const keysAtOnce = 1000;
 const mostWaiting = 100_000;
 const removalTimeout = 30_000;
 /** Characters of the plans that a single gateway keeps in memory; most have some 700. */

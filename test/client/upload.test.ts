@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { SluiceError } from '#client/client.ts';
-import { uploadLink } from '#client/files.ts';
+import { filesPage, uploadLink } from '#client/files.ts';
 import { uploadPath } from '#client/node.ts';
 import { upload } from '#client/upload.ts';
 import {
@@ -242,6 +242,65 @@ t.test('by a link, without a token', async (t) => {
   for (const partBytes of [mebibyte, 8 * mebibyte])
     t.equal((await upload(stranger, bytes, { name: 'é.png', link, partBytes })).sha256, sha256(bytes));
   await t.rejects(upload(stranger, bytes, { name: 'é.png', link }), { code: 'link_refused', status: 403 });
+});
+
+t.test('a folder, and the time that files stay', async (t) => {
+  const client = clientOf(sluice);
+  const bytes = someBytes(700_000);
+  const list = { name: 'index.m3u8', folder: 'new' };
+  const { folder = '', ...first } = await upload(client, '#EXTM3U', { ...list, expiresIn: 3600 });
+  t.match(first, { path: 'index.m3u8', originalName: 'index.m3u8' });
+  t.equal(Date.parse(first.expiresAt ?? '') - Date.parse(first.createdAt), 3_600_000);
+  const link = await uploadLink(client, { expiresIn: 60 });
+  const stranger = clientOf(sluice, { token: '' });
+  const small = 2 ** 18;
+  const ways = {
+    put: { partBytes: mebibyte },
+    tus: { partBytes: small, direct: false },
+    direct: { partBytes: small, direct: true },
+  };
+  for (const [way, how] of Object.entries(ways))
+    for (const [by, more] of [
+      ['token', how],
+      ['link', { ...how, link }],
+    ] as const) {
+      // as it is in a query, and what has a meaning there
+      const path = `${way}/${by} & é?.ts`;
+      const options = { name: 'seg.ts', folder, path, expiresIn: 60, ...more };
+      const file = await upload(by === 'link' ? stranger : client, bytes, options);
+      t.match(file, { folder, path, originalName: 'seg.ts', size: bytes.length }, path);
+      t.equal(Date.parse(file.expiresAt ?? '') - Date.parse(file.createdAt), 60_000);
+      await t.rejects(upload(client, bytes, { ...options, ...how }), { code: 'file_exists', status: 409 });
+    }
+  const { count } = await filesPage(client, { folder, count: true });
+  t.equal(count, 7);
+  for (const how of Object.values(ways)) {
+    await t.rejects(upload(client, bytes, { path: 'a', ...how }), { code: 'invalid_options', status: 400 });
+    await t.rejects(upload(client, bytes, { folder: link.put, ...how }), { code: 'invalid_options' });
+    await t.rejects(upload(client, bytes, { folder: first._id, ...how }), { code: 'not_found' });
+  }
+});
+
+t.test('an upload that was begun into one folder does not end in another', async (t) => {
+  const client = clientOf(sluice);
+  const bytes = someBytes(3_000_000);
+  const chosen = () => new File([bytes], 'film.mp4', { lastModified: 1 });
+  const [one, other] = await Promise.all([
+    upload(client, 'x', { folder: 'new' }),
+    upload(client, 'x', { folder: 'new' }),
+  ]);
+  const options = { storage: mapStorage(), partBytes: mebibyte };
+  const stop = new AbortController();
+  const onProgress = ({ sent }: { sent: number }) => sent >= mebibyte && stop.abort(new Error('stopped'));
+  const begun = upload(client, chosen(), {
+    ...options,
+    folder: one.folder ?? '',
+    signal: stop.signal,
+    onProgress,
+  });
+  await t.rejects(begun, { message: 'stopped' });
+  for (const { folder = '' } of [other, one])
+    t.match(await upload(client, chosen(), { ...options, folder }), { folder, sha256: sha256(bytes) });
 });
 
 t.test('a path, in Node', { skip: !full }, async (t) => {

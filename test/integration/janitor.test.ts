@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
-import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type CloudFiles, createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { FileDigests } from '#gateway/digest/file-digests.ts';
 import { objectMetadata } from '#gateway/files/object-metadata.ts';
 import type { JanitorOptions } from '#gateway/janitor/janitor.ts';
@@ -263,4 +263,85 @@ t.test('one thing that fails does not keep it from the others', async (t) => {
   const report = await janitor.run({ dryRun: false });
   t.equal(report.rowsMade, 1);
   t.equal(report.failures + report.objectsLeft, 1, JSON.stringify([report, log.failures]));
+});
+
+t.test('what is replaced', async (t) => {
+  const hour = 3_600_000;
+  const folder = randomUUID();
+  const at = (age: number, path: string, more: Partial<CloudFile> = {}): CloudFile => {
+    const createdAt = new Date(Date.now() - age);
+    return newFile({ ownerId: owner, folder, path, size: 1, createdAt, updatedAt: createdAt, ...more });
+  };
+  const listed = async (cloudFiles: CloudFiles, { name, projectSlug }: CloudFile) =>
+    (await cloudFiles.list({ ownerId: owner, projectSlug, folder, limit: 100 }, signal)).some(
+      (file) => file.name === name,
+    );
+  /** A file, and one that is newer. */
+  const pair = async (
+    { store, cloudFiles }: Awaited<ReturnType<typeof setUp>>,
+    both: readonly [CloudFile, CloudFile],
+  ) => {
+    for (const file of both) {
+      await put(store, file.objectKey, 'x', {});
+      await cloudFiles.insert(file, signal);
+    }
+    const [older, newer] = both;
+    return async () => {
+      t.not(await store.head(newer.objectKey, signal), null);
+      t.equal(await listed(cloudFiles, newer), true);
+      const [object, row] = [await store.head(older.objectKey, signal), await listed(cloudFiles, older)];
+      t.equal(object !== null, row);
+      return row;
+    };
+  };
+
+  await t.test('is removed, and its quota is free at once', async (t) => {
+    const freed: string[] = [];
+    const quota = { freed: (account: string) => void freed.push(account) };
+    const args = await setUp(t, { quota, grace: hour });
+    const isThere = await pair(args, [at(3 * hour, 'a'), at(2 * hour, 'a')]);
+    t.match(await args.janitor.run({ dryRun: true }), { replacedRemoved: 1 });
+    t.equal(await isThere(), true);
+    t.match(await args.janitor.run({ dryRun: false }), { replacedRemoved: 1, failures: 0 });
+    t.equal(await isThere(), false);
+    t.strictSame(freed, [owner]);
+  });
+
+  await t.test('is left alone while the newer one is new: somebody may read it', async (t) => {
+    const args = await setUp(t, { grace: hour });
+    const isThere = await pair(args, [at(30 * hour, 'b'), at(0, 'b')]);
+    t.match(await args.janitor.run({ dryRun: false }), { replacedRemoved: 0 });
+    t.equal(await isThere(), true);
+  });
+
+  await t.test('by a file that was held for days goes once that one is published', async (t) => {
+    const args = await setUp(t);
+    const newer = at(200 * hour, 'c', { state: 'checking' });
+    const older = at(300 * hour, 'c');
+    const isThere = await pair(args, [older, { ...newer, state: undefined }]);
+    await args.cloudFiles.change([newer.name], { state: 'checking' }, signal);
+    t.match(await args.janitor.run({ dryRun: false }), { replacedRemoved: 0 });
+    await args.cloudFiles.change([newer.name], { state: null }, signal);
+    const shown = await args.cloudFiles.findByName(newer.name, signal);
+    t.ok((shown?.updatedAt.getTime() ?? 0) > Date.now() - hour);
+    t.same(shown?.createdAt, newer.createdAt);
+    t.match(await args.janitor.run({ dryRun: false }), { replacedRemoved: 1 });
+    t.equal(await isThere(), false);
+  });
+
+  await t.test('stays while a record names it', async (t) => {
+    const held: string[] = [];
+    const used = {
+      async hold(_: unknown, names: readonly string[]) {
+        held.push(...names);
+        return { inUse: new Set(names), release: async () => {}, deleted() {} };
+      },
+    };
+    const args = await setUp(t, { used });
+    const older = at(3 * hour, 'd');
+    const isThere = await pair(args, [older, at(2 * hour, 'd')]);
+    t.match(await args.janitor.run({ dryRun: false }), { replacedRemoved: 0, failures: 0 });
+    t.strictSame(held, [older.name]);
+    t.equal(await isThere(), true);
+  });
 });

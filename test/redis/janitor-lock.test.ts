@@ -60,7 +60,7 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
       madeBetween: async () => [],
       findDue: async () => [],
       withState: async () => [],
-      replacedSince: async () => [],
+      replacedBetween: async () => [],
       namesWithRow: async () => new Set(),
     } as unknown as CloudFiles,
     log,

@@ -568,14 +568,16 @@ async function driveFolders(db: Database, like: CloudFile): Promise<void> {
   const files = createCloudFiles({ db, database });
   const { ownerId, projectSlug, createdAt } = like;
   const place = { folder: randomUUID(), path: 'a.ts' };
-  const older = newFile({ ownerId, projectSlug, createdAt: new Date(createdAt.getTime() - 1), ...place });
-  const newer = newFile({ ownerId, projectSlug, createdAt, ...place });
+  const at = (time: Date) => newFile({ ownerId, projectSlug, createdAt: time, updatedAt: time, ...place });
+  const older = at(new Date(createdAt.getTime() - 1));
+  const newer = at(createdAt);
   for (const file of [older, newer]) await files.insert(file, signal);
   const others = createCloudFiles({ db, database });
   if (!(await others.ownerOfFolder(place.folder, signal))) throw new Error('the folder is not found');
   if ((await others.findInFolder(place, signal))?.name !== newer.name)
     throw new Error('the newest file of a path is not found');
-  const [replaced] = await files.replacedSince(new Date(createdAt.getTime() - 1000), 9, signal);
+  const since = new Date(createdAt.getTime() - 1000);
+  const [replaced] = await files.replacedBetween(since, new Date(Date.now() + 1000), 9, signal);
   if (replaced?.name !== older.name) throw new Error('the replaced file is not found');
   await files.change([older.name], { state: 'refused' }, signal);
   const query = { state: 'refused', before: new Date(Date.now() + 1000), limit: 9, perOwner: 9 } as const;

@@ -1,6 +1,7 @@
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { FolderPlaces } from '#gateway/folders/folder-places.ts';
+import { noUses } from './no-uses.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Places of folders over some files, of which no record names any. */
@@ -9,7 +10,7 @@ export function placesOn(
 ): FolderPlaces {
   return new FolderPlaces({
     cloudFiles,
-    used: { hold: async () => ({ inUse: new Set(), release: async () => {}, deleted() {} }) },
+    used: noUses,
     replaced: { add() {} },
     quota: noQuota,
     redirects: null,

@@ -18,6 +18,7 @@ import { placesOn } from './folder-places.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { noTrash } from './no-trash.ts';
+import { noUses } from './no-uses.ts';
 import { noPictures } from './pictures.ts';
 import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { nobodyIsBound, noUsage, resumableUploadsOn } from './resumable-uploads.ts';
@@ -84,7 +85,7 @@ export function testGateway(
     fileLinks: 'public',
     boundAs: nobodyIsBound,
     trash: noTrash,
-    used: { hold: async () => ({ inUse: new Set(), release: async () => {}, deleted() {} }) },
+    used: noUses,
     ...given,
   });
 }
@@ -120,7 +121,7 @@ export function filesInMemory() {
       const [file] = which((one) => one.folder === folder);
       return file === undefined ? null : { ...file, folder };
     },
-    replacedSince: async () => [],
+    replacedBetween: async () => [],
     findByPrefixes: async (prefixes) =>
       which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
     namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),

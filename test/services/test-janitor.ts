@@ -5,6 +5,7 @@ import { Janitor, type JanitorOptions } from '#gateway/janitor/janitor.ts';
 import { noPlans } from './direct-uploads.ts';
 import { testDeployment } from './new-file.ts';
 import { noTrash } from './no-trash.ts';
+import { noUses } from './no-uses.ts';
 import { noResumableUploads } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -21,6 +22,7 @@ export function testJanitor(
     digests: noDigests,
     quota: noQuota,
     trash: noTrash,
+    used: noUses,
     trashDays: 0,
     log: silentLog(),
     lock: ownLocks()('janitor'),

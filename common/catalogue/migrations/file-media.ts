@@ -12,7 +12,9 @@ export const fileMedia: Migration = {
     `ALTER TABLE ${database}.cloud_files ${columns([...shown, ...more])},
       ADD INDEX IF NOT EXISTS folder folder TYPE bloom_filter(0.01) GRANULARITY 1,
       ADD INDEX IF NOT EXISTS path path TYPE bloom_filter(0.01) GRANULARITY 1`,
-    `ALTER TABLE ${database}.file_list ${columns(shown)}`,
+    // the list is sorted by time: without an index, a page of a small folder reads all files of its project
+    `ALTER TABLE ${database}.file_list ${columns(shown)},
+      ADD INDEX IF NOT EXISTS folder folder TYPE bloom_filter(0.01) GRANULARITY 1`,
   ],
 };
 

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
-import type { StoredObject } from '../object-store.ts';
+import { keysAtOnce, type StoredObject } from '../object-store.ts';
 import { controlOrNull, type S3Context, sendOrNull, tryCommand, tryControl } from './s3-context.ts';
 import { isRefusal, isStatus, storageError, withStorageErrors } from './s3-failure.ts';
 import { callerMetadata, callerType, metadataIn } from './s3-metadata.ts';
@@ -48,8 +48,6 @@ export async function deleteObject(context: S3Context, key: string, signal: Abor
   await controlOrNull(context, new DeleteObjectCommand({ Bucket: context.bucket, Key: key }), signal);
 }
 
-/** Most keys in one DeleteObjects: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
-const keysAtOnce = 1000;
 const singlesAtOnce = 8;
 
 /** Returns the keys of objects that may still exist. */
