@@ -18,6 +18,11 @@ import { type SluiceSubject, startSluice } from '../upload/subject/start-sluice.
 const [photos = 200, rounds = 5] = process.argv.slice(2).map(Number);
 const presets = 'thumb=320x320:cover,page=1600x1600';
 const browser = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8';
+const compared = [
+  { preset: 'thumb', accept: browser, type: 'image/avif' },
+  { preset: 'thumb', accept: '*/*', type: 'image/jpeg' },
+  { preset: 'page', accept: '*/*', type: 'image/jpeg' },
+];
 /** Of a page of a grid in a browser, for some visitors. */
 const requestsAtOnce = 12;
 const files = 100;
@@ -43,10 +48,10 @@ async function photo(seed: number): Promise<Buffer> {
 }
 
 /** @returns the path of the file */
-async function put({ target }: SluiceSubject, bytes: Buffer): Promise<string> {
+async function put({ target }: SluiceSubject, bytes: Buffer, type = 'image/jpeg'): Promise<string> {
   const answer = await fetch(`${target.baseUrl}/_f_/bench/photo.jpg`, {
     method: 'PUT',
-    headers: { authorization: `Bearer ${target.token}`, 'content-type': 'image/jpeg' },
+    headers: { authorization: `Bearer ${target.token}`, 'content-type': type },
     body: bytes,
   });
   if (!answer.ok) throw new Error(`an upload was answered with ${answer.status}`);
@@ -154,28 +159,33 @@ async function makeAll(sluice: SluiceSubject, originals: readonly Buffer[]): Pro
 }
 
 /** CPU time of a download of a picture that is made already, as a share of that of a file of the same bytes. */
-async function compare(sluice: SluiceSubject, preset: string, original: Buffer): Promise<void> {
+async function compare(
+  sluice: SluiceSubject,
+  { preset, accept, type }: { readonly preset: string; readonly accept: string; readonly type: string },
+  original: Buffer,
+): Promise<void> {
   const { baseUrl } = sluice.target;
   const pictures: string[] = [];
   const plain: string[] = [];
   let size = 0;
   for (let at = 0; at < files; at++) {
     const path = `${await put(sluice, original)}?preset=${preset}`;
-    const bytes = await take(baseUrl + path, '*/*');
+    const bytes = await take(baseUrl + path, accept);
     size = bytes.byteLength;
     pictures.push(path);
-    plain.push(await put(sluice, bytes));
+    plain.push(await put(sluice, bytes, type));
   }
   const sides = [
     { name: 'file', paths: plain, cpu: [] as number[], rate: [] as number[] },
     { name: 'picture', paths: pictures, cpu: [] as number[], rate: [] as number[] },
   ];
   for (let round = 0; round <= rounds; round++)
-    for (const { name, paths, cpu, rate } of sides) {
+    for (const { name, paths, cpu, rate } of round % 2 === 0 ? sides : [...sides].reverse()) {
       const job: DownloadsJob = {
         baseUrl,
         paths,
         size,
+        accept,
         connections: 32,
         milliseconds: round === 0 ? 1000 : 4000,
       };
@@ -188,12 +198,16 @@ async function compare(sluice: SluiceSubject, preset: string, original: Buffer):
       if (round === 0) continue;
       cpu.push(((cpuSeconds(sluice.pids) - before) * 1e6) / good);
       rate.push(perSecond);
-      progress(`${preset}, round ${round}: ${name} ${cpu.at(-1)?.toFixed(1)} us, ${Math.round(perSecond)}/s`);
+      progress(
+        `${preset} ${type}, round ${round}: ${name} ${cpu.at(-1)?.toFixed(1)} us, ${Math.round(perSecond)}/s`,
+      );
     }
   const [file = 0, picture = 0] = sides.map(({ cpu }) => median(cpu));
+  const [ofFiles, ofPictures] = sides.map(({ cpu }) => cpu);
+  const ratio = median((ofPictures ?? []).map((cpu, at) => cpu / (ofFiles?.[at] ?? 1)));
   const rates = sides.map(({ rate }) => `${Math.round(median(rate))}/s`).join(' and ');
   process.stdout.write(
-    `${preset}, ${size} bytes: ${file.toFixed(1)} us a download of a file, ${picture.toFixed(1)} us of a picture: ${(picture / file).toFixed(2)}x (${rates})\n`,
+    `${preset}, ${type}, ${size} bytes: ${file.toFixed(1)} us a download of a file, ${picture.toFixed(1)} us of a picture: ${ratio.toFixed(2)}x, the median of ${rounds} rounds (${rates})\n`,
   );
 }
 
@@ -206,8 +220,7 @@ const sluice = await startSluice({
 });
 try {
   if (photos > 0) await makeAll(sluice, originals);
-  if (rounds > 0)
-    for (const preset of ['thumb', 'page']) await compare(sluice, preset, originals[0] as Buffer);
+  if (rounds > 0) for (const one of compared) await compare(sluice, one, originals[0] as Buffer);
 } finally {
   await sluice.stop();
 }

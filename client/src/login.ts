@@ -1,5 +1,6 @@
-import { type Abortable, askRecords, headerJson, readersOf, replacerOf, revived } from './ask.ts';
-import { type Call, type Client, json, SluiceError, send, valueNow } from './client.ts';
+import { type Abortable, askRecords } from './ask.ts';
+import { callFunction } from './call-function.ts';
+import { type Client, SluiceError, valueNow } from './client.ts';
 import type { Fields, NewRecord, RecordOf, Space } from './space.ts';
 
 export interface Login<Of extends Fields> {
@@ -15,7 +16,9 @@ export function login<Of extends Fields>(
   { signal }: Abortable = {},
 ): Promise<Login<Of>> {
   // every attempt counts for the throttle
-  return callLogin(client, users, 'login', { body: values, repeatable: false, signal });
+  return callFunction(client, users, 'login', { body: values, repeatable: false, signal }) as Promise<
+    Login<Of>
+  >;
 }
 
 /** A new token for the login of the client's `user`, as long as `sessionSeconds` of the space of the users allow. */
@@ -24,13 +27,13 @@ export function refresh<Of extends Fields>(
   users: Space<Of>,
   { signal }: Abortable = {},
 ): Promise<Login<Of>> {
-  return callLogin(client, users, 'refresh-login', { repeatable: true, signal });
+  return callFunction(client, users, 'refresh-login', { repeatable: true, signal }) as Promise<Login<Of>>;
 }
 
 /** Ends the login of the client's `user`, with all its tokens. Also resolves if it had ended. Forget the token afterwards. */
 export async function logout(client: Client, users: Space, { signal }: Abortable = {}): Promise<void> {
   try {
-    await callLogin(client, users, 'logout', { repeatable: true, signal });
+    await callFunction(client, users, 'logout', { repeatable: true, signal });
   } catch (failure) {
     if (!(failure instanceof SluiceError && failure.code === 'unauthorized')) throw failure;
   }
@@ -44,25 +47,4 @@ export async function me<Of extends Fields>(
 ): Promise<RecordOf<Of> | null> {
   if (!(await valueNow(client.user))) return null;
   return askRecords(client, users, '/get-token-owner', { method: 'GET', signal });
-}
-
-async function callLogin<Of extends Fields>(
-  client: Client,
-  users: Space<Of>,
-  name: string,
-  call: Pick<Call, 'body' | 'repeatable' | 'signal'>,
-): Promise<Login<Of>> {
-  const answer = await send(
-    client,
-    {
-      ...call,
-      method: 'POST',
-      path: `/${encodeURIComponent(client.project)}/function/${name}`,
-      replacer: replacerOf(users),
-      headers: { 'function-resources': headerJson({ mustExistSpaceStructures: [{ slug: users.slug }] }) },
-    },
-    json<Login<Of>>,
-  );
-  revived(readersOf(users), answer.user);
-  return answer;
 }

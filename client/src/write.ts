@@ -18,9 +18,21 @@ import {
 export interface InsertOptions extends Abortable {
   /** The idempotency key: repeated inserts with it are stored once. By default a random one. */
   readonly key?: string;
+  readonly returning?: true;
+}
+
+/** Returns the number of records alone: the service makes no copy of them. */
+export interface CountOnly extends Omit<InsertOptions, 'returning'> {
+  readonly returning: false;
 }
 
 /** Stores all records, or none. */
+export function insert<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  records: NewRecord<Of> | readonly NewRecord<Of>[],
+  options: CountOnly,
+): Promise<number>;
 export function insert<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -33,13 +45,20 @@ export function insert<Of extends Fields>(
   record: NewRecord<Of>,
   options?: InsertOptions,
 ): Promise<RecordOf<Of>>;
-export function insert(
+export async function insert(
   client: Client,
   space: Space,
   body: object,
-  { key = randomKey(), signal }: InsertOptions = {},
+  { key = randomKey(), returning, signal }: InsertOptions | CountOnly = {},
 ): Promise<unknown> {
-  return store(client, space, { body, signal, headers: { 'idempotency-key': key } });
+  const minimal = returning === false && { prefer: 'return=minimal' };
+  const answer = await store(client, space, {
+    // only arrays have an answer without records
+    body: minimal ? [body].flat() : body,
+    signal,
+    headers: { 'idempotency-key': key, ...minimal },
+  });
+  return minimal ? (answer as { inserted: number }).inserted : answer;
 }
 
 /** What happens to a record whose unique value is already stored. */

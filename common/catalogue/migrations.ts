@@ -9,6 +9,7 @@ import { memberTables } from './migrations/member-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { oidcTables } from './migrations/oidc-tables.ts';
 import { projectPresets } from './migrations/project-presets.ts';
+import { recordParts } from './migrations/record-parts.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   fileProofs,
   fileMedia,
   projectPresets,
+  recordParts,
 ];

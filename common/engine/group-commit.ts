@@ -33,6 +33,8 @@ export interface Rows {
   readonly table: string;
   /** Absent: `lines` is JSONEachRow. */
   readonly columns?: readonly string[] | undefined;
+  /** The types of `columns`: then `lines` are RowBinary. */
+  readonly types?: readonly string[] | undefined;
   /** JSONCompactEachRow, each line with its line break. */
   readonly lines: Uint8Array;
 }
@@ -88,7 +90,7 @@ export class GroupCommit {
     const { account, absent, proof, lockKey, signal, permit } = batch;
     return this.#queues.add({
       queue: home,
-      shape: `${table} ${columns.join()}`,
+      shape: `${table} ${columns.join()} ${batch.types?.join() ?? ''}`,
       size,
       account,
       lockKey,
@@ -96,6 +98,7 @@ export class GroupCommit {
       home,
       table,
       columns: batch.columns,
+      types: batch.types,
       lines,
       before,
       absent,
@@ -181,8 +184,13 @@ export class GroupCommit {
 }
 
 function joined(batches: readonly Rows[]): Rows {
-  const [{ table, columns } = { table: '' }] = batches;
+  const [{ table, columns, types } = { table: '' }] = batches;
   const lines =
     batches.length === 1 ? (batches[0] as Rows).lines : Buffer.concat(batches.map(({ lines }) => lines));
-  return { table, lines, ...(columns === undefined ? {} : { columns }) };
+  return {
+    table,
+    lines,
+    ...(columns === undefined ? {} : { columns }),
+    ...(types === undefined ? {} : { types }),
+  };
 }

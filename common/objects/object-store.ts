@@ -124,6 +124,8 @@ export interface ObjectStore {
    * Rejects when there is no such object.
    */
   open?(key: string, signal: AbortSignal): Promise<FileHandle>;
+  /** Where the object is as a file, for programs of this machine that only read. Absent: the store has no files. */
+  pathOf?(key: string): string;
   /** A small object as a whole; null: there is none. Rejects when it is larger. @param maxBytes its limit */
   readWhole(key: string, maxBytes: number, signal: AbortSignal): Promise<Buffer | null>;
   /** Requests that others send to the store by themselves. Absent: only this process reaches the store. */

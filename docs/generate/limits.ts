@@ -54,7 +54,11 @@ export const limits: readonly Limit[] = [
     `431 \`headers_too_large\`; beyond ${bytes(nativeHeadBytes)} a 431 without JSON; more headers close the connection`,
   ],
   ['a body with one record', setting(maxRecordBytes, bytes), '413 `payload_too_large`'],
-  ['a body with an array of records', setting(maxRecordsBytes, bytes), '413 `payload_too_large`'],
+  [
+    'a body with an array of records, or with NDJSON',
+    setting(maxRecordsBytes, bytes),
+    '413 `payload_too_large`',
+  ],
   [
     `values in a body of more than ${bytes(smallBody)}`,
     `${count(maxBodyValues)}; ${count(maxRecordValues)} in one record; ${count(maxObjectMembers)} keys in one object. Each element, array and object counts`,

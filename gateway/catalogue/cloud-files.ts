@@ -7,8 +7,8 @@ import type { Pace } from '#engine/statement-queues.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { type Metrics, unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { type CloudFile, type FileChange, isPublished, type StorageUse } from './cloud-file.ts';
-import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
-import { type FileRow, fileColumns, fileRow } from './file-row.ts';
+import { countFiles, type FileQuery, listFiles } from './file-list.ts';
+import { type FileRow, fileRow, tableRows } from './file-row.ts';
 import { FileRowCache } from './file-row-cache.ts';
 import { type DigestQuery, type DueQuery, FileStatements, type StateQuery } from './file-statements.ts';
 import { type FilePlace, FolderIndex, type FolderOf, placeKey } from './folder-index.ts';
@@ -137,11 +137,12 @@ export function createCloudFiles({
   return {
     announce: () => announced.add(),
     async insert(file, signal) {
-      const { line: lines, listed } = fileRow(file);
+      // all columns, however few it needs: an INSERT only has rows of the same ones
+      const row = tableRows([fileRow(file)], true);
       await groupCommit.write({
-        ...{ table, columns: fileColumns, lines },
+        ...{ table, ...row.files },
         // if only this row is written, the file is not shown: listing looks up the row of the file itself
-        before: { table: list, columns: fileListColumns, lines: listed },
+        before: { table: list, ...row.list },
         home,
         account: file.ownerId,
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,

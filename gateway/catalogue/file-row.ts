@@ -28,20 +28,36 @@ export const fileColumns = [
   'duration',
 ] as const;
 
-/** Values of the columns that the first version did not have. */
-const laterDefaults = ['', '', '', '', '', 0, 0, '', 0, 0, 0] as const;
-const oldestColumns = fileColumns.length - laterDefaults.length;
+type Value = string | number;
 
-/** A file as rows for the tables. */
+/** Values of the columns that the first version did not have. */
+const laterDefaults: readonly Value[] = ['', '', '', '', '', 0, 0, '', 0, 0, 0];
+const oldestColumns = fileColumns.length - laterDefaults.length;
+/** Most files have the defaults of the columns after these, and rows that end before them. */
+const usualColumns = fileColumns.indexOf('folder');
+const moreDefaults = laterDefaults.slice(usualColumns - oldestColumns);
+
+/** Where a row has the values of file_list. */
+const listed = fileListColumns.map((column) => fileColumns.indexOf(column));
+
+/** A file as a row for the tables. */
 export interface FileRow {
   readonly name: string;
-  /** JSONCompactEachRow, with its line break. */
+  /** Of all columns, or of the usual ones. */
+  readonly values: readonly Value[];
+  /** The values as JSONCompactEachRow, with its line break. */
   readonly line: Uint8Array;
-  /** The same for file_list. */
-  readonly listed: Uint8Array;
+}
+
+/** Rows of a table, as an INSERT takes them. */
+export interface TableRows {
+  readonly columns: readonly string[];
+  readonly lines: Uint8Array;
 }
 
 export function fileRow(file: CloudFile): FileRow {
+  const { createdAt, updatedAt } = file;
+  const created = timestampText(createdAt);
   const values = [
     file.id,
     file.name,
@@ -52,35 +68,62 @@ export function fileRow(file: CloudFile): FileRow {
     file.contentType,
     file.size,
     file.crc32,
-    timestampText(file.createdAt),
-    timestampText(file.updatedAt),
+    created,
+    updatedAt === createdAt ? created : timestampText(updatedAt),
     file.sha256 ?? '',
     file.owner ?? '',
     file.verified ?? '',
-    file.folder ?? '',
-    file.path ?? '',
-    file.expiresAt?.getTime() ?? 0,
-    file.trashedAt?.getTime() ?? 0,
-    file.state ?? '',
-    file.width ?? 0,
-    file.height ?? 0,
-    file.duration ?? 0,
   ];
-  return { name: file.name, line: rowLine(values), listed: listedLine(values) };
+  if (hasMore(file))
+    values.push(
+      file.folder ?? '',
+      file.path ?? '',
+      file.expiresAt?.getTime() ?? 0,
+      file.trashedAt?.getTime() ?? 0,
+      file.state ?? '',
+      file.width ?? 0,
+      file.height ?? 0,
+      file.duration ?? 0,
+    );
+  return { name: file.name, values, line: rowLine(values) };
 }
 
-/** Parses a line that `fileRow` wrote. */
+/** Parses a line of `fileRow`, of this version or of one with fewer columns. */
 export function fileRowOfLine(line: Uint8Array): FileRow {
-  const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
+  const values = JSON.parse(Buffer.from(line).toString('utf8')) as Value[];
   const name = values[fileColumns.indexOf('name')];
-  // written by a version without them
-  if (values.length >= oldestColumns) values.push(...laterDefaults.slice(values.length - oldestColumns));
-  if (values.length !== fileColumns.length || typeof name !== 'string') {
+  const wanted = values.length <= usualColumns ? usualColumns : fileColumns.length;
+  if (values.length >= oldestColumns)
+    values.push(...laterDefaults.slice(values.length - oldestColumns, wanted - oldestColumns));
+  if (values.length !== wanted || typeof name !== 'string')
     throw new Error('the write-ahead log of files has a row of an unknown format');
-  }
-  return { name, line: rowLine(values), listed: listedLine(values) };
+  return { name, values, line: rowLine(values) };
 }
 
-function listedLine(values: readonly (string | number)[]): Uint8Array {
-  return rowLine(fileListColumns.map((column) => values[fileColumns.indexOf(column)] ?? null));
+/**
+ * Rows of both tables, for one INSERT each.
+ * @param isWhole whether they have all columns; absent: only if one of them needs more than the usual ones
+ */
+export function tableRows(
+  rows: readonly FileRow[],
+  isWhole = rows.some(({ values }) => values.length > usualColumns),
+): { readonly files: TableRows; readonly list: TableRows } {
+  const count = isWhole ? fileColumns.length : usualColumns;
+  const listedAt = listed.filter((at) => at < count);
+  const whole = (values: readonly Value[]) => (values.length < count ? [...values, ...moreDefaults] : values);
+  const lines = rows.map(({ values, line }) => (values.length < count ? rowLine(whole(values)) : line));
+  const ofList = rows.map(({ values }) => {
+    const all = whole(values);
+    return `${JSON.stringify(listedAt.map((at) => all[at]))}\n`;
+  });
+  return {
+    files: { columns: fileColumns.slice(0, count), lines: Buffer.concat(lines) },
+    list: { columns: listedAt.map((at) => fileColumns[at] as string), lines: Buffer.from(ofList.join('')) },
+  };
+}
+
+/** Whether a file has more than the usual values. */
+function hasMore(file: CloudFile): boolean {
+  const { folder, path, expiresAt, trashedAt, state, width, height, duration } = file;
+  return (folder ?? path ?? expiresAt ?? trashedAt ?? state ?? width ?? height ?? duration) !== undefined;
 }

@@ -3,8 +3,8 @@ import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import type { CloudFile, FileChange, HiddenState, StorageUse, Verified } from './cloud-file.ts';
-import { fileListColumns, hiddenSql, timeLiteral } from './file-list.ts';
-import { type FileRow, fileColumns } from './file-row.ts';
+import { hiddenSql, timeLiteral } from './file-list.ts';
+import { type FileRow, tableRows } from './file-row.ts';
 import type { FilePlace, FolderOf } from './folder-index.ts';
 
 /** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
@@ -219,10 +219,9 @@ export class FileStatements {
    */
   async insert(rows: readonly FileRow[]): Promise<void> {
     const { home } = this;
-    const listed = Buffer.concat(rows.map((row) => row.listed));
-    await this.#db.insert({ table: this.list, columns: fileListColumns, lines: listed, home });
-    const lines = Buffer.concat(rows.map(({ line }) => line));
-    await this.#db.insert({ table: this.table, columns: fileColumns, lines, home });
+    const { files, list } = tableRows(rows);
+    await this.#db.insert({ table: this.list, ...list, home });
+    await this.#db.insert({ table: this.table, ...files, home });
   }
 
   /** @returns the names that had a row */

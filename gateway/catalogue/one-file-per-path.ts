@@ -19,7 +19,7 @@ const pollEvery = 25;
 export function oneFilePerPath<Files extends CloudFiles>(files: Files, locks: Locks): Files {
   const insert = files.insert.bind(files);
   return Object.assign(files, {
-    async insert(file: CloudFile, signal: AbortSignal, options: InsertOptions = {}): Promise<void> {
+    insert(file: CloudFile, signal: AbortSignal, options: InsertOptions = {}): Promise<void> {
       const place = placeOfFile(file);
       if (place === null) return insert(file, signal, options);
       const { mayTake = assertFree } = options;
@@ -31,7 +31,7 @@ export function oneFilePerPath<Files extends CloudFiles>(files: Files, locks: Lo
         if (lost.aborted) throw overloaded('another request may store a file at this path');
         await insert(file, signal, options);
       };
-      await holdPatiently(locks, `path:${hash}`, work, signal);
+      return holdPatiently(locks, `path:${hash}`, work, signal);
     },
   });
 }

@@ -11,14 +11,15 @@ export type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
 
 export function servedFile(
   file: CloudFile,
-  cacheControl: string,
+  { cacheControl, vary }: { readonly cacheControl: string; readonly vary?: string | undefined },
   { etag, lastModified }: Validators,
 ): ServedFile {
-  const copyHeaders = {
+  const copyHeaders: Record<string, string> = {
     etag,
     'last-modified': lastModified.toUTCString(),
     'cache-control': cacheControl,
   };
+  if (vary !== undefined) copyHeaders.vary = vary;
   const headers = {
     ...servingHeaders(file.contentType, file.originalName),
     ...copyHeaders,

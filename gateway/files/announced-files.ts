@@ -2,7 +2,7 @@ import type { Project, Projects } from '#catalogue/projects.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import type { FileEvents, FileWebhook } from '#kernel/record-events/file-event.ts';
 import type { CloudFile, FileChange } from '../catalogue/cloud-file.ts';
-import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { CloudFiles, InsertOptions } from '../catalogue/cloud-files.ts';
 import { cloudFileJson } from './cloud-file-json.ts';
 import { deletionOf, type FileTransition, transitionOf } from './file-transition.ts';
 
@@ -40,16 +40,18 @@ export class AnnouncedFiles {
 
   /** Wraps what stores, changes and removes rows. */
   over<Files extends CloudFiles>(files: Files): Files {
+    const { projects } = this.#deps;
     const insert = files.insert.bind(files);
     const change = files.change.bind(files);
     const remove = files.remove.bind(files);
     return Object.assign(files, {
-      insert: async (...added: Parameters<CloudFiles['insert']>) => {
-        const [file, signal, how] = added;
-        const listener = how?.isCopy === true ? null : await this.#listenerOf(file, signal);
-        if (listener === null) return insert(...added);
+      insert: async (file: CloudFile, signal: AbortSignal, how?: InsertOptions) => {
+        const { ownerId, projectSlug } = file;
+        const isHeard = how?.isCopy !== true;
+        const listener = isHeard ? listenerOf(await projects.find(ownerId, projectSlug, signal)) : null;
+        if (listener === null) return insert(file, signal, how);
         return this.#inTurn([file.name], async () => {
-          await insert(...added);
+          await insert(file, signal, how);
           const made = transitionOf(null, file);
           if (made !== null) await this.#tellOrTakeBack(listener, file, made, remove);
         });
@@ -125,14 +127,11 @@ export class AnnouncedFiles {
     );
   }
 
-  /** Null: the project of the file has no webhooks of files. */
   async #listenerOf(
     { ownerId, projectSlug }: Pick<CloudFile, 'ownerId' | 'projectSlug'>,
     signal: AbortSignal,
   ): Promise<Listener | null> {
-    const project = await this.#deps.projects.find(ownerId, projectSlug, signal);
-    const webhooks = project?.fileRules?.webhooks ?? [];
-    return project === null || webhooks.length === 0 ? null : { project, webhooks };
+    return listenerOf(await this.#deps.projects.find(ownerId, projectSlug, signal));
   }
 
   /** Those of the files that somebody listens to, by name. */
@@ -155,6 +154,12 @@ export class AnnouncedFiles {
     const inOrder = [...new Set(names)].sort();
     return inOrder.reduceRight((inner, name) => () => this.#locks.run(name, inner, never), work)();
   }
+}
+
+/** Null: the project has no webhooks of files. */
+function listenerOf(project: Project | null): Listener | null {
+  const webhooks = project?.fileRules?.webhooks ?? [];
+  return project === null || webhooks.length === 0 ? null : { project, webhooks };
 }
 
 async function findAll(

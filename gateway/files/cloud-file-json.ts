@@ -1,7 +1,7 @@
 import { count, dateTime, exactObject, named, string } from '#kernel/json/schema.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 
-/** A CloudFile for clients: the seven fields of interface.md section 2.1, then our own. */
+/** A CloudFile for clients: the seven fields of interface.md section 2.1, then our own. JSON leaves out what is undefined. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {
   return {
     _id: file.id,
@@ -13,14 +13,16 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
     createdAt: file.createdAt.toISOString(),
     contentType: file.contentType,
     size: file.size,
-    ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
-    ...(file.verified === undefined ? {} : { verified: file.verified }),
-    ...(file.folder === undefined ? {} : { folder: file.folder, path: file.path }),
-    ...(file.expiresAt === undefined ? {} : { expiresAt: file.expiresAt.toISOString() }),
-    ...(file.trashedAt === undefined ? {} : { trashedAt: file.trashedAt.toISOString() }),
-    ...(file.state === undefined ? {} : { state: file.state }),
-    ...(file.width === undefined ? {} : { width: file.width, height: file.height }),
-    ...(file.duration === undefined ? {} : { duration: file.duration }),
+    sha256: file.sha256,
+    verified: file.verified,
+    folder: file.folder,
+    path: file.path,
+    expiresAt: file.expiresAt?.toISOString(),
+    trashedAt: file.trashedAt?.toISOString(),
+    state: file.state,
+    width: file.width,
+    height: file.height,
+    duration: file.duration,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { access, constants, type FileHandle, open } from 'node:fs/promises';
 import { invalidImage } from '#kernel/errors/catalogue.ts';
 import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 
@@ -7,21 +7,32 @@ export const mostPictureBytes = 128 * 1024 * 1024;
 
 type Store = Pick<ObjectStore, 'read'>;
 
-/** Copies an object into a new file. Throws a 422 if it is too large to be a picture. */
-export async function fetchWhole(
-  store: Store,
+/**
+ * The path of an object's file: the store's own, or a new one with a copy. A copy takes a hundred calls of the file system
+ * for a photo, beside which other requests wait. Throws a 422 if the object is too large to be a picture.
+ * @param path of the copy
+ */
+export async function localFile(
+  store: Pick<ObjectStore, 'read' | 'pathOf'>,
   { objectKey, size }: { readonly objectKey: string; readonly size: number },
   path: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   if (size > mostPictureBytes)
     throw invalidImage(`it has ${size} bytes, and the limit is ${mostPictureBytes}`);
+  const own = store.pathOf?.(objectKey);
+  if (own !== undefined) {
+    // a missing object is no damaged picture
+    await access(own, constants.R_OK);
+    return own;
+  }
   const file = await open(path, 'wx', 0o600);
   try {
     await copy(store.read(objectKey, null, signal), file, 0);
   } finally {
     await file.close();
   }
+  return path;
 }
 
 /** A file of the length of an object that has only some ranges of its bytes, and takes no more space. */

@@ -11,7 +11,7 @@ import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { fileNotFound } from '../download/object-bytes.ts';
-import { fetchWhole } from './fetched-file.ts';
+import { localFile } from './fetched-file.ts';
 import { makeOwnFolder } from './own-folder.ts';
 import { type MadePicture, PictureCrash } from './picture-process.ts';
 import { PictureProcesses } from './picture-processes.ts';
@@ -20,7 +20,7 @@ import { findVideoPrograms, noFfmpeg, VideoFrame, type VideoPrograms } from './v
 
 interface PictureMakerParts {
   /** Without metrics: pictures are no uploads. */
-  readonly store: Pick<ObjectStore, 'read' | 'create' | 'delete'>;
+  readonly store: Pick<ObjectStore, 'read' | 'pathOf' | 'create' | 'delete'>;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   /** Where temporary files may be. */
   readonly folder: string;
@@ -47,7 +47,7 @@ export class PictureMaker {
     this.#processes = new PictureProcesses(parts);
   }
 
-  get processes(): Pick<PictureProcesses, 'running' | 'waiting' | 'memory'> {
+  get processes(): Pick<PictureProcesses, 'running' | 'waiting'> {
     return this.#processes;
   }
 
@@ -102,14 +102,16 @@ export class PictureMaker {
       this.#running.add(attempt);
       const framePath = `${path}.png`;
       const isVideo = file.contentType.startsWith('video/');
+      let source = framePath;
       try {
         if (isVideo) await this.#writeFrame(file, { videoPath: path, framePath }, signal);
-        else await fetchWhole(this.#parts.store, file, path, signal);
-        const job = { path: isVideo ? framePath : path, width, height, fit, format };
-        return await this.#processes.make(job, signal);
+        else source = await localFile(this.#parts.store, file, path, signal);
+        return await this.#processes.make({ path: source, width, height, fit, format }, signal);
       } finally {
         this.#running.delete(attempt);
-        await Promise.all([path, framePath].map((made) => rm(made, { force: true })));
+        // unless it is a file of the store
+        if (source.startsWith(path))
+          await Promise.all([path, framePath].map((made) => rm(made, { force: true })));
       }
     });
   }

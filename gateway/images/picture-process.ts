@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { invalidImage, notImplemented } from '#kernel/errors/catalogue.ts';
 import type { VariantFormat } from './accepted-format.ts';
-import { residentBytes, watchMemory } from './watch-memory.ts';
+import { cpuSeconds, residentBytes, watchMemory } from './watch-memory.ts';
 
 const program = fileURLToPath(new URL('./picture-program.mjs', import.meta.url));
 
@@ -18,6 +18,9 @@ const timeLimit = 20_000;
 const heapLimit = 64;
 /** A process that holds more than this share of its limit after a picture is not used again. */
 const keptShare = 0.5;
+
+/** A process that gets less than this share of a core for this time is starved. Milliseconds. */
+const starvation = { time: 2000, share: 0.1 };
 
 export interface PictureJob extends Pick<ImagePreset, 'width' | 'height' | 'fit'> {
   /** Of the file with the original picture. */
@@ -40,6 +43,9 @@ interface Reply extends Partial<MadePicture> {
 /** The process ended by itself: a fault of a decoder, or of this installation. */
 export class PictureCrash extends Error {}
 
+/** The process only runs while nothing else wants a core, which is not the case. */
+export class Starved extends Error {}
+
 export const noSharp = () => notImplemented('Making pictures, for which the server needs the package sharp,');
 
 /**
@@ -47,21 +53,24 @@ export const noSharp = () => notImplemented('Making pictures, for which the serv
  * memory, is refused, and affects nothing else. The process has neither our environment nor our stores.
  */
 export class PictureProcess {
+  /** It only runs while nothing else wants a core: requests never wait for it (docs/decisions/086). */
+  readonly onlyIdle: boolean;
   readonly #child: ChildProcess;
   readonly #memoryLimit: number;
   readonly #ended: Promise<never>;
   #killedFor: Error | null = null;
   #isOver = false;
 
-  /** Throws a 501 if sharp is not installed. @param memoryLimit bytes */
-  constructor(memoryLimit: number) {
+  /** Throws a 501 if sharp is not installed. @param args.memoryLimit bytes */
+  constructor({ memoryLimit, onlyIdle }: { readonly memoryLimit: number; readonly onlyIdle: boolean }) {
     try {
       createRequire(import.meta.url).resolve('sharp');
     } catch {
       throw noSharp();
     }
     this.#memoryLimit = memoryLimit;
-    this.#child = fork(program, [String(missing), String(mostPixels)], {
+    this.onlyIdle = onlyIdle;
+    this.#child = fork(program, [String(missing), String(mostPixels), onlyIdle ? 'idle' : 'low'], {
       cwd: '/',
       // more arenas keep what pictures have freed
       env: { TZ: 'UTC', MALLOC_ARENA_MAX: '2', UV_THREADPOOL_SIZE: '2' },
@@ -93,7 +102,7 @@ export class PictureProcess {
     return this.#isOver || this.#killedFor !== null;
   }
 
-  /** Rejects with a 422 when the picture is to blame, and with the signal's reason. */
+  /** Rejects with a 422 when the picture is to blame, with `Starved`, and with the signal's reason. */
   async make(job: PictureJob, signal: AbortSignal): Promise<MadePicture> {
     signal.throwIfAborted();
     const onAbort = (): void => this.kill(signal.reason as Error);
@@ -105,6 +114,7 @@ export class PictureProcess {
     const endWatch = watchMemory(this.pid, this.#memoryLimit, () =>
       this.kill(invalidImage(`it takes more than ${this.#memoryLimit} bytes of memory`)),
     );
+    const endHunger = this.onlyIdle ? this.#watchHunger() : () => {};
     try {
       const { bytes, type, problem, cause } = await Promise.race([this.#ask(job), this.#ended]);
       if (bytes === undefined || type === undefined)
@@ -113,9 +123,9 @@ export class PictureProcess {
     } finally {
       clearTimeout(late);
       endWatch();
+      endHunger();
       signal.removeEventListener('abort', onAbort);
-      if ((await residentBytes(this.pid)) > this.#memoryLimit * keptShare)
-        this.kill(new Error('it has grown'));
+      if (residentBytes(this.pid) > this.#memoryLimit * keptShare) this.kill(new Error('it has grown'));
     }
   }
 
@@ -129,6 +139,16 @@ export class PictureProcess {
     this.#child.ref();
     this.kill(new Error('it is no longer needed'));
     await this.#ended.catch(() => {});
+  }
+
+  #watchHunger(): () => void {
+    let before = cpuSeconds(this.pid);
+    const timer = setInterval(() => {
+      const now = cpuSeconds(this.pid);
+      if (now - before < (starvation.time / 1000) * starvation.share) this.kill(new Starved());
+      before = now;
+    }, starvation.time);
+    return () => clearInterval(timer);
   }
 
   #ask(job: PictureJob): Promise<Reply> {

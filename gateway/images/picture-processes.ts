@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { shuttingDown } from '#kernel/errors/catalogue.ts';
 import { FairShare } from '#kernel/limits/fair-share.ts';
-import { type MadePicture, type PictureJob, PictureProcess } from './picture-process.ts';
-import { residentBytes } from './watch-memory.ts';
+import { type MadePicture, type PictureJob, PictureProcess, Starved } from './picture-process.ts';
 
 /** More pictures at once would mostly take memory. */
 const mostProcesses = 8;
@@ -11,6 +10,8 @@ const queueLimit = 1000;
 const waitLimit = 30_000;
 /** A process without work ends after this time. Milliseconds. */
 const idleFor = 30_000;
+/** How long the processes get a share of the cores after one was starved. Milliseconds. */
+const sharesFor = 60_000;
 
 interface IdleProcess {
   readonly process: PictureProcess;
@@ -27,6 +28,8 @@ export class PictureProcesses {
   readonly #busy = new Set<PictureProcess>();
   #idle: IdleProcess[] = [];
   #isClosed = false;
+  /** By `performance.now()`. */
+  #sharesUntil = Number.NEGATIVE_INFINITY;
 
   /** @param args.memoryLimit of a process, in bytes @param args.gateways processes that share the cores */
   constructor({ memoryLimit, gateways }: { readonly memoryLimit: number; readonly gateways: number }) {
@@ -49,27 +52,22 @@ export class PictureProcesses {
     return this.#slots.waiters;
   }
 
-  /** Resident bytes of all of them; 0 where the system does not tell. */
-  async memory(): Promise<number> {
-    const all = [...this.#busy, ...this.#idle.map(({ process }) => process)];
-    const sizes = await Promise.all(all.map(({ pid }) => residentBytes(pid)));
-    return sizes.reduce((sum, size) => sum + size, 0);
-  }
-
   /** Runs work that makes a picture when it is the account's turn. Rejects with a 503 when too many wait. */
   turn<Result>(account: string, work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     return this.#slots.run(work, signal, account);
   }
 
-  /** Makes a picture, within a turn. Rejects like `PictureProcess.make`. */
+  /**
+   * Makes a picture, within a turn. Rejects like `PictureProcess.make`. Where others want all cores for long, it takes a
+   * small share of them.
+   */
   async make(job: PictureJob, signal: AbortSignal): Promise<MadePicture> {
-    const process = this.#take();
-    this.#busy.add(process);
     try {
-      return await process.make(job, signal);
-    } finally {
-      this.#busy.delete(process);
-      this.#giveBack(process);
+      return await this.#attempt(job, signal);
+    } catch (error) {
+      if (!(error instanceof Starved)) throw error;
+      this.#sharesUntil = performance.now() + sharesFor;
+      return this.#attempt(job, signal);
     }
   }
 
@@ -82,14 +80,27 @@ export class PictureProcesses {
     await Promise.all(all.map((process) => process.close()));
   }
 
+  async #attempt(job: PictureJob, signal: AbortSignal): Promise<MadePicture> {
+    const process = this.#take();
+    this.#busy.add(process);
+    try {
+      return await process.make(job, signal);
+    } finally {
+      this.#busy.delete(process);
+      this.#giveBack(process);
+    }
+  }
+
   /** The one that was used last, so that the others end when there is less work. */
   #take(): PictureProcess {
     if (this.#isClosed) throw shuttingDown();
+    const onlyIdle = performance.now() > this.#sharesUntil;
     for (;;) {
       const idle = this.#idle.pop();
-      if (idle === undefined) return new PictureProcess(this.#memoryLimit);
+      if (idle === undefined) return new PictureProcess({ memoryLimit: this.#memoryLimit, onlyIdle });
       clearTimeout(idle.end);
-      if (!idle.process.isOver) return idle.process;
+      if (!idle.process.isOver && idle.process.onlyIdle === onlyIdle) return idle.process;
+      void idle.process.close();
     }
   }
 

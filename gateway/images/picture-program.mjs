@@ -2,16 +2,20 @@
  * The program of a PictureProcess (picture-process.ts): makes one picture at a time. It is JavaScript, because a TypeScript
  * loader takes longer to start than the first picture.
  */
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 
-const [, , missing, pixelLimit] = process.argv;
+const [, , missing, pixelLimit, priority] = process.argv;
 
 // requests go first, and when memory is short, the kernel kills this process rather than the server
 try {
   setPriority(10);
   writeFileSync('/proc/self/oom_score_adj', '1000');
+  // sched(7): a request that wakes up takes the core from SCHED_IDLE at once, and from a nice process after milliseconds
+  const chrt = ['--all-tasks', '--idle', '--pid', '0', `${process.pid}`];
+  if (priority === 'idle') execFileSync('chrt', chrt, { stdio: 'ignore', timeout: 5000 });
 } catch {}
 
 /** @type {import('sharp')} */

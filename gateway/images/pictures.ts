@@ -37,6 +37,13 @@ interface PicturesParts {
   readonly presets: readonly ImagePreset[];
 }
 
+interface KnownVariant {
+  readonly stored: StoredVariant;
+  original: CloudFile;
+  /** As a download sends it, with what the original says. */
+  picture: CloudFile;
+}
+
 /** What of a request decides on its picture. */
 export interface WantedPicture {
   /** Name of a preset. */
@@ -50,7 +57,7 @@ export interface WantedPicture {
  */
 export class Pictures {
   readonly #parts: PicturesParts;
-  readonly #known = new LRUCache<string, StoredVariant>({ ...upTo(knownVariants), ttl: knownFor });
+  readonly #known = new LRUCache<string, KnownVariant>({ ...upTo(knownVariants), ttl: knownFor });
   /** By file and preset: a picture that failed in one format fails in all. */
   readonly #failed = new LRUCache<string, ApiError>({ ...upTo(failures), ttl: failedFor });
   readonly #jobs = new SharedJobs<StoredVariant>();
@@ -71,11 +78,18 @@ export class Pictures {
     const preset = await this.#preset(file, name, signal);
     const { ownerId, projectSlug } = file;
     const hash = presetHash(preset);
+    const id = `${file.id}-${hash}-${format}`;
+    const known = this.#known.get(id);
+    // a row in the cache is the same object until it changes
+    if (known?.original === file) return known.picture;
     const { deploymentId } = this.#parts;
     const variant = { deploymentId, ownerId, projectSlug, name: file.name, hash, format };
-    const key = variantKey(variant);
-    const stored = this.#known.get(key) ?? (await this.#find(file, preset, variant, signal));
-    return variantFile(file, variant, stored);
+    const stored = known?.stored ?? (await this.#find(file, preset, variant, signal));
+    const picture = variantFile(file, { id, variant, stored });
+    // its lifetime begins when it is found
+    if (known === undefined) this.#known.set(id, { stored, original: file, picture });
+    else Object.assign(known, { original: file, picture });
+    return picture;
   }
 
   /** The project's own preset, or the server's. */
@@ -104,15 +118,10 @@ export class Pictures {
     if (failure !== undefined) throw new ApiError(failure.code, failure.message, { cause: failure });
     const key = variantKey(variant);
     const stored = await this.#parts.store.head(key, signal);
-    if (stored !== null) {
-      this.#known.set(key, stored);
-      return stored;
-    }
+    if (stored !== null) return stored;
     try {
       const work = (unwanted: AbortSignal) => this.#makeOnce(file, preset, variant, unwanted);
-      const made = await this.#jobs.share(key, work, signal);
-      this.#known.set(key, made);
-      return made;
+      return await this.#jobs.share(key, work, signal);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'invalid_image') this.#failed.set(id, error);
       throw error;
@@ -157,15 +166,16 @@ function assertPictured({ contentType }: CloudFile): void {
 
 /** A picture as a download sends it. */
 function variantFile(
-  { id, name, originalName, ownerId, owner, projectSlug, expiresAt }: CloudFile,
-  variant: VariantAddress,
-  { contentType, size, lastModified }: StoredVariant,
+  { name, originalName, ownerId, owner, projectSlug, expiresAt }: CloudFile,
+  made: { readonly id: string; readonly variant: VariantAddress; readonly stored: StoredVariant },
 ): CloudFile {
+  const { id, variant } = made;
+  const { contentType, size, lastModified } = made.stored;
   const { hash, format } = variant;
   const extension = contentType.slice('image/'.length).replace('jpeg', 'jpg');
   return {
     // the source of the ETag: other encodings of a picture have other ones
-    id: `${id}-${hash}-${format}`,
+    id,
     name: `${name}/${hash}.${format}`,
     originalName: `${originalName.replace(/\.[^.]*$/, '')}.${extension}`,
     ...{ ownerId, owner, projectSlug, expiresAt },

@@ -25,12 +25,18 @@ export interface StoredVariant {
   readonly lastModified: Date;
 }
 
+// a project's presets are read once for many pictures
+const hashes = new WeakMap<object, string>();
+
 /** Identifies a definition, whatever its name: a changed preset makes new pictures. 16 hexadecimal digits. */
-export function presetHash({ width, height, fit }: Omit<ImagePreset, 'name'>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([recipe, width, height, fit]))
-    .digest('hex')
-    .slice(0, 16);
+export function presetHash(preset: Readonly<Omit<ImagePreset, 'name'>>): string {
+  const known = hashes.get(preset);
+  if (known !== undefined) return known;
+  const { width, height, fit } = preset;
+  const definition = JSON.stringify([recipe, width, height, fit]);
+  const hash = createHash('sha256').update(definition).digest('hex').slice(0, 16);
+  hashes.set(preset, hash);
+  return hash;
 }
 
 export function variantsPrefix(deploymentId: string): string {

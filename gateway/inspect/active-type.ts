@@ -25,7 +25,7 @@ const mostText = 64 * 1024;
 const mostPrologue = 1000;
 
 /** Programs by their first bytes. */
-const programs: readonly (readonly [magic: string, type: string])[] = [
+const programs = [
   ['7f454c46', 'application/x-elf'],
   // Mach-O, of either order and width
   ...['feedface', 'feedfacf', 'cefaedfe', 'cffaedfe'].map(
@@ -40,7 +40,7 @@ const programs: readonly (readonly [magic: string, type: string])[] = [
   ['43723234', 'application/x-chrome-extension'],
   // a package of Debian, or a library
   ['213c617263683e0a', 'application/x-archive'],
-];
+].map(([magic = '', type = '']) => ({ first: Number.parseInt(magic.slice(0, 2), 16), magic, type }));
 
 /**
  * The media type of bytes that could act where they are shown, or be started: HTML, XML and programs. Null: they are
@@ -63,12 +63,9 @@ function programType(head: Buffer, first: number, second: number): string | null
   if (first === 0xca && head.length >= 8 && head.readUInt32BE(0) === 0xcafebabe)
     // a class has its version there, and a fat binary the number of its architectures
     return head.readUInt32BE(4) < 30 ? 'application/x-mach-binary' : 'application/java-vm';
-  for (const [magic, type] of programs)
-    if (
-      Number.parseInt(magic.slice(0, 2), 16) === first &&
-      head.toString('hex', 0, magic.length / 2) === magic
-    )
-      return type;
+  for (const program of programs)
+    if (program.first === first && head.toString('hex', 0, program.magic.length / 2) === program.magic)
+      return program.type;
   return null;
 }
 

@@ -38,9 +38,10 @@ export function inspectBytes(bytes: FirstBytes, asks: Asked): Inspected | Promis
   const active = activeType(head);
   if (active !== null) return { active, type: active, isText: false, sizes: {} };
   const sizes = sizesOf(head, { chunks, isWhole: isWhole && start.byteLength <= inspectedBytes });
-  if (asks === 'none') return { active, type: null, isText: false, sizes };
   const isAny = asks === 'any';
-  return mediaTypeOfBytes(head, isAny).then((type) => ({
+  const found = asks === 'none' ? null : mediaTypeOfBytes(head, isAny);
+  if (found === null && !isAny) return { active, type: null, isText: false, sizes };
+  return Promise.resolve(found).then((type) => ({
     active,
     type,
     isText: isAny && type === null && isText(head),

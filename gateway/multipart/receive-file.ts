@@ -18,6 +18,7 @@ const filePartName = 'file';
 export const maxFieldBytes = 1024 * 1024;
 /** Most bytes kept of a field: longer values are invalid. */
 const maxKnownField = 4000;
+const noFields: ReadonlyMap<string, string> = new Map();
 
 export interface FilePart {
   /** As sent. */
@@ -26,10 +27,6 @@ export interface FilePart {
   readonly contentType: string | undefined;
   /** The fields before it that the caller asked for, in UTF-8. */
   readonly fields: ReadonlyMap<string, string>;
-}
-
-export interface ReceivedFile extends ReceivedObject {
-  readonly part: FilePart;
 }
 
 export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
@@ -49,23 +46,14 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
  * Reads a multipart body and stores the part named `file`. Resolves when the body was a complete form with one file.
  * Rejects with 400, 408, 413, 503 or an error of the store or the body, and then leaves nothing.
  */
-export async function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
-  const found: { part?: FilePart } = {};
-  const received = await receiveBody({
-    reader: (object) =>
-      new FormReader(args, object, (part) => {
-        found.part = part;
-      }),
-    ...args,
-  });
-  return { part: found.part as FilePart, ...received };
+export function receiveFile(args: ReceiveFileArgs): Promise<ReceivedObject> {
+  return receiveBody({ reader: (object) => new FormReader(args, object), ...args });
 }
 
 /** Finds the file in a form. */
 class FormReader implements BodyReader {
   readonly #args: ReceiveFileArgs;
   readonly #object: ObjectStage;
-  readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
   /** Known fields, with their values so far. */
   readonly #fields: { readonly name: string; value: string }[] = [];
@@ -74,10 +62,9 @@ class FormReader implements BodyReader {
   #formOver = false;
   #bodyOver = false;
 
-  constructor(args: ReceiveFileArgs, object: ObjectStage, onFile: (file: FilePart) => void) {
+  constructor(args: ReceiveFileArgs, object: ObjectStage) {
     this.#args = args;
     this.#object = object;
-    this.#onFile = onFile;
     args.bodyChecksums?.begin();
     this.#parser = new MultipartParser(args.boundary, {
       onPart: (head) => (head.name === filePartName ? this.#storeFile(head) : this.#readField(head)),
@@ -130,9 +117,9 @@ class FormReader implements BodyReader {
 
   /** Reads checksums from the fields so far, and refuses a chunk of a file. @returns those that describe it */
   #takeFields(): ReadonlyMap<string, string> {
+    if (this.#fields.length === 0) return noFields;
     const fields = this.#fields.splice(0);
-    const sentAs = (field: string) => fields.find(({ name }) => name === field)?.value;
-    refuseChunk(sentAs);
+    refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
     for (const { name, value } of fields) {
       const checksum = name.toLowerCase();
       if (isChecksum(checksum)) this.#args.checksums.expect(checksum, value);
@@ -153,7 +140,6 @@ class FormReader implements BodyReader {
       for (const text of head.headers[name] ?? []) checksums.expect(name, text);
     checksums.begin();
     const file = { fileName: head.fileName, contentType: head.contentType, fields };
-    this.#onFile(file);
     this.#object.begin((signal, head) => begin(file, signal, head));
     return (chunk) => {
       this.#fileBytes += chunk.byteLength;

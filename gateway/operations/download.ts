@@ -25,7 +25,7 @@ import type { DirectDownloads } from '../download/direct-downloads.ts';
 import { fileNotFound, objectBytes, wholeFile } from '../download/object-bytes.ts';
 import { readInTurn } from '../download/read-in-turn.ts';
 import { redirectToBucket } from '../download/redirect-to-bucket.ts';
-import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
+import { type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import type { Pictures } from '../images/pictures.ts';
 import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 import {
@@ -180,7 +180,9 @@ export async function answerStored(
   const validators = (await direct?.validators(file, signal)) ?? validatorsOf(file);
   const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedAs(reader, servedFile(file, cachingOf(deps.fileLinks, reader), validators));
+  const vary = reader.picture === null ? undefined : 'Accept';
+  const caching = cachingOf(deps.fileLinks, reader);
+  const served = servedFile(file, { cacheControl: caching, vary }, validators);
   const response = answerFile(request, served, headersFor(reader, file, deps.fileLinks), (range) => ({
     ...readInTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
@@ -190,12 +192,4 @@ export async function answerStored(
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
   smallFiles.keep(served, bytes, moment, { file: stored, picture: nameOf(reader.picture) });
   return { ...response, body: bytes };
-}
-
-/** What is the same in all answers with a picture. */
-function servedAs({ picture }: Reader, served: ServedFile): ServedFile {
-  if (picture === null) return served;
-  const { headers, copyHeaders } = served;
-  const vary = 'Accept';
-  return { ...served, headers: { ...headers, vary }, copyHeaders: { ...copyHeaders, vary } };
 }

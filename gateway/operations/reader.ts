@@ -80,7 +80,8 @@ export function isUploader({ userId, bound }: Reader, file: CloudFile): boolean 
 
 /** Whether a request has a link, good or not, instead of a token. */
 export function hasLink({ query }: Pick<HttpRequest, 'query'>): boolean {
-  return query.some(([name]) => name === 'expires' || name === 'signature');
+  for (const [name] of query) if (name === 'expires' || name === 'signature') return true;
+  return false;
 }
 
 /**

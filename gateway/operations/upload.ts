@@ -34,6 +34,7 @@ import {
   propertyNames,
   propertyParameters,
   readProperties,
+  type SentProperties,
 } from '../files/sent-properties.ts';
 import type { FolderPlaces, Replacement } from '../folders/folder-places.ts';
 import type { MediaSizes } from '../inspect/sizes.ts';
@@ -175,28 +176,14 @@ interface FormUpload {
 }
 
 async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUpload): Promise<HttpResponse> {
-  const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, onCleanup, keyed } = form;
+  const { grant, boundary, checksums, bodyChecksums, maxBodyBytes, onCleanup, keyed } = form;
   const { userId, bound } = grant;
-  const owner = bound?.user ?? undefined;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
   // with a key the file may be stored, and counted, already
   if (keyed === null) await deps.quota.check(userId, leastBytes, request.signal);
 
   const id = keyed?.id ?? randomUUID();
-  const { deploymentId } = deps;
-  const ofQuery = propertiesOfQuery(request);
-  const describe = async ({ fields, ...part }: FilePart, signal: AbortSignal): Promise<FileDraft> => {
-    const ofForm = fields.size === 0 ? undefined : readProperties((name) => fields.get(name));
-    const sent = { ...ofQuery, ...ofForm };
-    const file = { ownerId: userId, projectSlug, fileName: part.fileName, bound };
-    // a repeated upload is at its path already
-    const placed =
-      keyed === null
-        ? await deps.places.place(sent, file, signal)
-        : await deps.places.inFolder(sent, file, signal);
-    const described = withLifetime(grant, { ...placed, ...part });
-    return draftFile(described, { id, deploymentId, ownerId: userId, owner, projectSlug });
-  };
+  const sent = propertiesOfQuery(request);
   const found: { inspection?: InspectedDraft } = {};
   const received = await receiveFile({
     boundary,
@@ -214,7 +201,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
     signal: request.signal,
     onCleanup,
     begin: async (part, signal, head) => {
-      const draft = await describe(part, signal);
+      const draft = await draftOfPart(deps, form, { part, sent, id, signal });
       assertFits(grant, draft, leastBytes);
       deps.checks?.assertTakes(leastBytes);
       deps.uploads.begin(request, draft.objectKey);
@@ -225,6 +212,31 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUploa
   });
   const { file: draft, sizes } = await inspected(found.inspection as InspectedDraft, received, onCleanup);
   return storeFile(deps, request, { received, draft, sizes, onCleanup, keyed, bound });
+}
+
+/** @param args.sent the properties in the query */
+async function draftOfPart(
+  { places, deploymentId }: Pick<UploadDeps, 'places' | 'deploymentId'>,
+  { grant, projectSlug, keyed }: FormUpload,
+  args: {
+    readonly part: FilePart;
+    readonly sent: SentProperties;
+    readonly id: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<FileDraft> {
+  const { part, id, signal } = args;
+  const { fileName, contentType, fields } = part;
+  const { userId: ownerId, bound } = grant;
+  let { sent } = args;
+  if (fields.size > 0) sent = { ...sent, ...readProperties((name) => fields.get(name)) };
+  if (sent.folder !== undefined) {
+    const file = { ownerId, projectSlug, fileName, bound };
+    // a repeated upload is at its path already
+    sent = await (keyed === null ? places.place(sent, file, signal) : places.inFolder(sent, file, signal));
+  }
+  const described = withLifetime(grant, { ...sent, fileName, contentType });
+  return draftFile(described, { id, deploymentId, ownerId, owner: bound?.user ?? undefined, projectSlug });
 }
 
 /** The file by its bytes. Throws 403 when they are of another type, and then removes them. */

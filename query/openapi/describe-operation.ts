@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#kernel/errors/error-codes.ts';
 import type { Need } from '#kernel/grants.ts';
-import type { Schema } from '#kernel/json/schema.ts';
+import { type Schema, string } from '#kernel/json/schema.ts';
 import type { OperationIdentity } from '#records/structure/space-auth.ts';
 import {
   type ApiHeader,
@@ -41,9 +41,11 @@ export interface DescribedOperation extends OperationIdentity {
   readonly timed?: true;
   /** Absent: no body. */
   readonly body?: (space: SpaceModel) => ApiMedia;
+  /** Whether the elements of its body may come as NDJSON as well. */
+  readonly takesLines?: true;
   /** Media types of the file in its body; absent: no file. */
   readonly file?: readonly string[];
-  /** A JSON answer; otherwise it has `answers`. */
+  /** A JSON answer with status 200. */
   readonly answer?: (space: SpaceModel) => Schema;
   /** Its own. */
   readonly answerHeaders?: Readonly<Record<string, ApiHeader>>;
@@ -135,12 +137,12 @@ export function describeOperation(
     access: 'token',
     needs: operation.needs,
     parameters: parametersOf(operation, space, also !== undefined),
-    ...(body === undefined ? {} : { body: { description: bodyText, content: { 'application/json': body } } }),
+    ...(body === undefined ? {} : { body: { description: bodyText, content: bodyContent(operation, body) } }),
     ...(file === undefined ? {} : { body: { description: 'The file', content: fileContent(file) } }),
-    answers:
-      answer === undefined
-        ? answers
-        : { 200: { description: 'Done', headers, content: jsonContent(answer(space)) } },
+    answers: {
+      ...(answer && { 200: { description: 'Done', headers, content: jsonContent(answer(space)) } }),
+      ...answers,
+    },
     errors: [
       ...accountErrors,
       ...(spaceHeaders === 'none' ? [] : spaceErrors),
@@ -159,6 +161,13 @@ export function describeOperation(
       });
     },
   };
+}
+
+function bodyContent({ takesLines }: DescribedOperation, body: ApiMedia): Readonly<Record<string, ApiMedia>> {
+  const content = { 'application/json': body };
+  if (takesLines !== true || !Array.isArray(body.example)) return content;
+  const lines = body.example.map((record) => JSON.stringify(record)).join('\n');
+  return { ...content, 'application/x-ndjson': { schema: string, example: lines } };
 }
 
 function fileContent(mediaTypes: readonly string[]): Readonly<Record<string, ApiMedia>> {

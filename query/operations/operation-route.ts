@@ -4,8 +4,10 @@ import type { Config } from '#kernel/config/read-config.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
+import { formatOfType } from '../imports/jobs/import-choices.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { Operation, OperationCall, QueryParts } from './operation.ts';
+import { readNdjson } from './read-ndjson.ts';
 import { Timing } from './timing.ts';
 
 interface OperationRouteParts {
@@ -21,7 +23,7 @@ export function operationRoute(
   { config, authenticate, openSpace, usage }: OperationRouteParts,
   deps: QueryParts,
 ): Route {
-  const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
+  const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes', takesLines } = operation;
   // the body of a read has conditions, not records
   const hasRecord = body !== undefined && operation.readsOnly !== true && operation.isRecord !== false;
   // a clear costs the same however many records it deletes
@@ -49,7 +51,8 @@ export function operationRoute(
         body() {
           if (parsed !== undefined) return parsed;
           timing?.begin();
-          parsed = readJson(request, config[bodyLimit]);
+          const isLines = takesLines === true && formatOfType(request.header('content-type')) === 'ndjson';
+          parsed = (isLines ? readNdjson : readJson)(request, config[bodyLimit]);
           if (timing !== null) parsed = parsed.finally(() => timing.add('parse'));
           return parsed;
         },

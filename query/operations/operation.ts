@@ -70,7 +70,7 @@ export interface OperationCall {
   ): RecordSpace | Promise<RecordSpace>;
   /** Null: not requested. */
   readonly timing: Timing | null;
-  /** The parsed JSON of the body, within the limit of the operation. */
+  /** The parsed JSON of the body, or an array of its lines, within the limit of the operation. */
   body(): Promise<unknown>;
   /** Called by operations whose number of written records is not in the body. */
   wrote(records: number): void;

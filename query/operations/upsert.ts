@@ -1,17 +1,17 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
-import { type Upsert, Upserts } from '#records/upserts.ts';
+import { type Upsert, type UpsertOutcome, Upserts } from '#records/upserts.ts';
 import { manyLimits } from './many-records.ts';
 import type { OperationCall, QueryParts } from './operation.ts';
 
 /**
- * Stores the records of an insert, or changes the ones that are already stored, and answers the JSON of each in order.
+ * Stores the records of an insert, or changes the ones that are already stored.
  * New records are stored together, all or none, before any stored record is changed.
  */
 export async function upsert(
   { request, wrote }: OperationCall,
   deps: QueryParts,
   upsert: Upsert,
-): Promise<readonly string[]> {
+): Promise<UpsertOutcome> {
   const { signal } = request;
   const { space, onConflict, values } = upsert;
   if (values.length > manyLimits.records)

@@ -30,6 +30,15 @@ export interface Upsert {
   readonly values: readonly RecordValues[];
 }
 
+export interface UpsertOutcome {
+  /** The JSON of each, in order. */
+  readonly records: readonly string[];
+  readonly inserted: number;
+  readonly updated: number;
+  /** Left as they are. */
+  readonly skipped: number;
+}
+
 export interface UpsertParts {
   readonly store: RecordStore;
   readonly reader: RecordReader;
@@ -50,7 +59,8 @@ export class Upserts {
   /** The JSON of each record, as soon as it is done. */
   readonly #done: (string | undefined)[];
   readonly #events: GatheredEvents;
-  #written = 0;
+  #inserted = 0;
+  #updated = 0;
 
   constructor(parts: UpsertParts, upsert: Upsert, signal: AbortSignal) {
     this.#parts = parts;
@@ -62,12 +72,14 @@ export class Upserts {
 
   /** Records that were stored or changed. */
   get written(): number {
-    return this.#written;
+    return this.#inserted + this.#updated;
   }
 
-  async run(): Promise<readonly string[]> {
+  async run(): Promise<UpsertOutcome> {
     try {
-      return await this.#run();
+      const records = await this.#run();
+      const skipped = records.length - this.written;
+      return { records, inserted: this.#inserted, updated: this.#updated, skipped };
     } finally {
       // what was stored before a failure stays
       await this.#events.end();
@@ -138,7 +150,7 @@ export class Upserts {
       for (const [index, record] of stored.records.entries()) {
         this.#done[places[index] as number] = newRecordJson(space.structure, record);
       }
-      this.#written += records.length;
+      this.#inserted += records.length;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_unique') throw error;
       // the value of another field may be taken
@@ -162,7 +174,7 @@ export class Upserts {
     const json = await this.#parts.changes.update(space, target, changes, this.#signal);
     if (json === null) return;
     this.#done[at] = json;
-    this.#written++;
+    this.#updated++;
   }
 
   /** The values of a record except the one that finds it. */

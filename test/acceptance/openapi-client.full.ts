@@ -28,7 +28,8 @@ const path = { project: 'made', space: 'people' };
 const header = { structure };
 
 const inserted = await api.POST('/{project}/{space}', { params: { path, header }, body: [{ name: 'Ada', age: 36 }] });
-const id: string | undefined = inserted.data?.[0]?.id;
+// with \`Prefer: return=minimal\` it has counts
+const id: string | undefined = Array.isArray(inserted.data) ? inserted.data[0]?.id : undefined;
 const found = await api.GET('/{project}/{space}', { params: { path, header, query: { conditions: { age: '36' } } }, querySerializer: () => 'age=36' });
 const refused = await api.GET('/{project}/{space}', { params: { path } });
 const code: string | undefined = refused.error?.code;

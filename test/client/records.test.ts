@@ -68,6 +68,15 @@ t.test('a space that nobody wrote to has no records', async (t) => {
   t.strictSame(await search(db, empty, 'a', { in: ['city'] }), []);
 });
 
+t.test('an insert without a copy of its records returns their number', async (t) => {
+  const own = orders();
+  t.equal(await insert(db, own, [{ city: 'Rome' }, { city: 'Oslo' }], { returning: false }), 2);
+  t.equal(await insert(db, own, { city: 'Paris' }, { returning: false, key: 'once' }), 1);
+  t.equal(await insert(db, own, { city: 'Paris' }, { returning: false, key: 'once' }), 1);
+  t.match(await insert(db, own, { city: 'Lima' }, { returning: true }), { city: 'Lima' });
+  t.equal(await count(db, own), 4);
+});
+
 t.test('records are inserted, found, counted and grouped', async (t) => {
   const own = orders();
   const ada = await insert(db, own, {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
@@ -250,6 +250,14 @@ t.test('an object that is cut while it is read is an error, not a short answer',
   await file.truncate(10);
   await file.close();
   await t.rejects(reader.next(), { message: /shorter/ });
+});
+
+t.test('an object is a file that others can read', async (t) => {
+  const store = await createFileSystemStore({ root: await newRoot(t) });
+  const writer = await store.create('o/p/n', plain, never);
+  await writer.complete(partOf(Buffer.from('abc')));
+  t.equal(await readFile(store.pathOf?.('o/p/n') ?? '', 'utf8'), 'abc');
+  t.throws(() => store.pathOf?.('../n'));
 });
 
 t.test('writing after the end is refused', async (t) => {

@@ -1,33 +1,30 @@
-/** A large insert is a statement: its records can be found, and changed, before it has ended. */
+/** The records of a large insert are told at the moment when they can be found, and before they can change. */
 import t from 'tap';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { RowChange } from '#records/store/row-change.ts';
 import { readAtOnce } from '../services/live-stores.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
-import { until } from '../services/worker-pids.ts';
 
-/** Called when a large insert is done, before its statement ends. */
-let onInserted: () => Promise<void> = async () => {};
+let onInsert: () => Promise<void> = async () => {};
 const harness = await queryHarnessFor(t, {
   singleWriter: true,
   wrap: (db) => ({
     ...db,
     async insert(statement) {
-      await db.insert(statement);
       // not a small one that the log brings into the table
-      if (statement.lines.byteLength > 10_000) await onInserted();
+      if (statement.lines.byteLength > 10_000) await onInsert();
+      await db.insert(statement);
     },
   }),
 });
 const space = spaceOf(harness, 'p', 'large', fieldsOf('n NUMBER'));
 
-t.test('a change that overtakes its insert is told once, and the older state never after it', async (t) => {
+t.test('a large insert is told once, before its changes, and before the table has it', async (t) => {
   await space.insert([{ n: -1 }]);
   const told: RowChange[] = [];
-  const spaceId = uuidV5('owner', 'p', 'large');
   const stop = await harness.store.listen(
-    spaceId,
+    uuidV5('owner', 'p', 'large'),
     {
       changed: (changes) => void told.push(...changes),
       exclusive: readAtOnce,
@@ -39,28 +36,33 @@ t.test('a change that overtakes its insert is told once, and the older state nev
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  let isInserted = false;
-  onInserted = async () => {
-    isInserted = true;
-    onInserted = async () => {};
-    await held;
-  };
-  const inserting = space.insert(Array.from({ length: 500 }, (_, n) => ({ n })));
-  await until(async () => isInserted);
-  const [first, second, third] = (await space.find('n[in]=1&n[in]=2&n[in]=3')).body as { id: string }[];
-  const ids = [first, second, third].map((record) => record?.id ?? '');
-  await space.updateOneById(ids[0] as string, { n: 1000 });
-  await space.deleteOneById(ids[1] as string);
-  await harness.call({
-    path: `${space.path}/_update_`,
-    body: { where: { id: ids[2] }, set: { n: 3000 } },
-    structure: space.structure,
-  });
+  onInsert = () => held;
+  const inserted = await space.insert(Array.from({ length: 500 }, (_, n) => ({ n })));
+  t.equal(inserted.status, 200);
+  t.equal(told.length, 500);
+  t.ok(told.every(({ before, after }) => before === null && after !== null));
+  const ids = (inserted.body as { id: string }[]).slice(1, 4).map(({ id }) => id) as [string, string, string];
+  const changing = Promise.all([
+    space.find('n[in]=1&n[in]=2&n[in]=3'),
+    space.updateOneById(ids[0], { n: 1000 }),
+    space.deleteOneById(ids[1]),
+    harness.call({
+      path: `${space.path}/_update_`,
+      body: { where: { id: ids[2] }, set: { n: 3000 } },
+      structure: space.structure,
+    }),
+  ]);
   release();
-  t.equal((await inserting).status, 200);
+  t.strictSame(
+    (await changing).map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
   const last = new Map(told.map(({ id, after }) => [id, after]));
+  t.equal(told.length, 503);
   t.equal(last.size, 500);
-  const slots = ids.map((id) => Object.values(last.get(id)?._doc ?? {}));
-  t.strictSame(slots, [['1000'], [], ['3000']]);
+  t.strictSame(
+    ids.map((id) => Object.values(last.get(id)?._doc ?? {})),
+    [['1000'], [], ['3000']],
+  );
   stop();
 });

@@ -11,8 +11,7 @@ import type { Database } from '#engine/database.ts';
 import { openChdb } from '#engine/open-chdb.ts';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
-import { fileListColumns } from '#gateway/catalogue/file-list.ts';
-import { fileColumns, fileRow } from '#gateway/catalogue/file-row.ts';
+import { fileRow, type TableRows, tableRows } from '#gateway/catalogue/file-row.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { readFileRules } from '#query/login/file-rules.ts';
 import { newFile } from '../services/new-file.ts';
@@ -32,7 +31,7 @@ const later: readonly unknown[] = [
 
 /** Inserts as the version before does: it names its columns, and has none for owners, rules, proofs and media. */
 function versionBefore(db: Database) {
-  const insert = async (table: string, columns: readonly string[], line: Uint8Array): Promise<void> => {
+  const insert = async (table: string, { columns, lines: line }: TableRows): Promise<void> => {
     const values = JSON.parse(Buffer.from(line).toString()) as unknown[];
     const kept = columns.filter((column) => !later.includes(column));
     const lines = Buffer.from(`${JSON.stringify(values.filter((_, at) => !later.includes(columns[at])))}\n`);
@@ -40,9 +39,9 @@ function versionBefore(db: Database) {
   };
   return {
     async insertFile(file: CloudFile): Promise<void> {
-      const { line, listed } = fileRow(file);
-      await insert('cloud_files', fileColumns, line);
-      await insert('file_list', fileListColumns, listed);
+      const { files, list } = tableRows([fileRow(file)], true);
+      await insert('cloud_files', files);
+      await insert('file_list', list);
     },
     async insertProject(slug: string, id: string): Promise<void> {
       const lines = Buffer.from(`${JSON.stringify([id, ownerId, slug, '2026-01-01 00:00:00.000', 0])}\n`);

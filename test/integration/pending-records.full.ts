@@ -6,14 +6,19 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Database } from '#engine/database.ts';
 import { MemoryTables } from '#records/memory/memory-tables.ts';
-import { keyOf } from '#records/sql/record-keys.ts';
+import { hashOf, keyOf } from '#records/sql/record-keys.ts';
 import { RecordsTable } from '#records/sql/records-table.ts';
+import { newBlock } from '#records/sql/row-block.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import type { RecordWrite } from '#records/store-embedded/known-records.ts';
 import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { PendingRecords } from '#records/store-embedded/pending-records.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { assignSlots } from '#records/structure/slots.ts';
+import { createStructure } from '#records/structure/structure.ts';
 import { type Asked, FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import '../services/test-size.ts';
 
@@ -69,6 +74,36 @@ const writeAll = (
   pending: PendingRecords,
   writes: readonly { write: RecordWrite; before: StoredRow | null }[],
 ) => pending.write(writes, { account: 'account', signal, seen: () => {} });
+
+/** With the slots that subjects use. */
+const structure = (() => {
+  const fields = [
+    { name: 'text', type: 'TEXT', unique: true },
+    { name: 'number', type: 'NUMBER' },
+    { name: 'hash', type: 'TEXT', hashed: true },
+  ];
+  const { structure: parsed } = parseStructure(structureOf('p', 's', fields));
+  if (parsed === null) throw new Error('the structure of the test is wrong');
+  return createStructure({ ...parsed, fields: assignSlots(parsed.fields, []) });
+})();
+
+/** Makes records, all of which are new, by a block. @param subjects with their contents */
+async function writeBlock(
+  pending: PendingRecords,
+  spaceId: string,
+  subjects: readonly (readonly [Subject, Content])[],
+  at: string,
+): Promise<void> {
+  const ids = { id: spaceId, catalogueId: spaceId, ownerId: 'account', projectId: 'p' };
+  const space = { ...ids, structure, stored: structure };
+  const records = subjects.map(([subject, content]) => {
+    subject.write(spaceId, content, at);
+    return { id: subject.id, createdAt: at, values: [content.text, content.number, content.hash] };
+  });
+  const unique = subjects.map(([, { text }], index) => ({ hash: hashOf('t0', text), index }));
+  const block = { ...(await newBlock(space, records, unique, signal)), receipt: null };
+  await pending.writeBlock(block, { account: 'account', signal, seen: () => {} });
+}
 
 /** What the table has of a space, with columns and maps that must agree. */
 async function storedIn(spaceId: string): Promise<Record<string, Content>> {
@@ -194,6 +229,58 @@ t.test('a value that goes to another record is never there twice, nor missing wh
   await pending.close();
 });
 
+t.test('blocks are one INSERT, in their place among other writes, and waited for', async (t) => {
+  const { asked, wrap } = new FaultyDatabase();
+  const pending = await open(newDirectory(), { db: wrap(db) });
+  const [spaceId, other] = [randomUUID(), randomUUID()];
+  const at = '2026-01-01T00:00:00.000Z';
+  const subjects = Array.from({ length: 500 }, () => new Subject());
+  const contents = subjects.map(
+    (subject, index) => [subject, contentOf(`\n"${index}" \u{1F600}`, index, `hash ${index}`)] as const,
+  );
+  t.equal(pending.settledBlocks(spaceId, signal), null);
+  await writeAll(pending, [new Subject().write(spaceId, contentOf('early'), at)]);
+  t.equal(pending.settledBlocks(spaceId, signal), null, 'other writes are in memory');
+  await writeBlock(pending, spaceId, contents.slice(0, 250), at);
+  await writeAll(pending, [new Subject().write(other, contentOf('of another space'), at)]);
+  await writeBlock(pending, spaceId, contents.slice(250), at);
+  const [changed, removed] = [subjects[1], subjects[2]] as [Subject, Subject];
+  await writeAll(pending, [
+    changed.write(spaceId, contentOf('changed', null, null), at),
+    removed.write(spaceId, null, at),
+  ]);
+  asked.length = 0;
+  await pending.settledBlocks(spaceId, signal);
+  t.equal(pending.settledBlocks(spaceId, signal), null);
+  t.equal(asked.filter(({ verb, table }) => verb === 'INSERT' && table === 'records').length, 2);
+  const stored = await storedIn(spaceId);
+  t.equal(Object.keys(stored).length, 500);
+  for (const [{ id }, content] of contents.filter(([one]) => one !== changed && one !== removed))
+    if (JSON.stringify(stored[id]) !== JSON.stringify(content)) t.strictSame(stored[id], content);
+  t.strictSame(stored[changed.id], contentOf('changed', null, null));
+  t.equal(stored[removed.id], undefined);
+  await pending.close();
+});
+
+t.test('a block is all or nothing in the log, and no text of it is read as a line', async (t) => {
+  const directory = newDirectory();
+  const pending = await open(directory);
+  const spaceId = randomUUID();
+  const at = '2026-01-01T00:00:00.000Z';
+  const line = '\n00000000 []\n';
+  const [kept, cut] = [new Subject(), new Subject()];
+  await writeBlock(pending, spaceId, [[kept, contentOf(line)]], at);
+  await writeBlock(pending, spaceId, [[cut, contentOf('cut off')]], at);
+  // killed: not closed
+  const [name] = (await readdir(directory)) as [string];
+  const bytes = await readFile(join(directory, name));
+  t.equal(bytes.toString('latin1').split('\n').length, 3);
+  await writeFile(join(directory, name), bytes.subarray(0, bytes.byteLength - 2));
+  const next = await open(directory);
+  t.strictSame(await storedIn(spaceId), { [kept.id]: contentOf(line) });
+  await next.close();
+});
+
 t.test('it comes into the table by itself', async (t) => {
   const pending = await open(newDirectory(), { times: { flushAfter: 5 } });
   const [spaceId, subject] = [randomUUID(), new Subject()];
@@ -284,7 +371,7 @@ t.test('a log that ends in the middle of a write, and one with a damaged line', 
 });
 
 interface Step {
-  readonly kind: 'write' | 'remove' | 'flush' | 'crash';
+  readonly kind: 'write' | 'block' | 'remove' | 'flush' | 'crash';
   readonly subjects: readonly number[];
   readonly content: Content;
   /** Statements until the process dies in its flush. */
@@ -295,22 +382,25 @@ const step: fc.Arbitrary<Step> = fc.record({
     'write' as const,
     'write' as const,
     'write' as const,
+    'block' as const,
+    'block' as const,
     'remove' as const,
     'flush' as const,
     'crash' as const,
   ),
-  subjects: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 3 }),
+  subjects: fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 4 }),
   content: fc.record({
     text: fc.constantFrom('a', 'b', 'é'),
     number: fc.constantFrom(null, 1, 2.5),
     hash: fc.constantFrom(null, 'h1', 'h2'),
   }),
-  after: fc.nat(4),
+  after: fc.nat(6),
 });
 
 t.test('when a process dies, in a flush too, the next has all that was acknowledged, once', async (t) => {
   const numRuns = Number(process.env.PENDING_RUNS ?? 40);
   let crashes = 0;
+  let blocks = 0;
   const run = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
     const [directory, spaceId] = [newDirectory(), randomUUID()];
     let left = Number.POSITIVE_INFINITY;
@@ -318,7 +408,7 @@ t.test('when a process dies, in a flush too, the next has all that was acknowled
     faulty.fails = () => left-- <= 0;
     const mortal = faulty.wrap(db);
     let pending = await open(directory, { db: mortal });
-    const subjects = Array.from({ length: 6 }, () => new Subject());
+    const subjects = Array.from({ length: 12 }, () => new Subject());
     const gone = new Set<Subject>();
     let time = Date.parse('2026-01-01T00:00:00.000Z');
     const expected: Record<string, Content> = {};
@@ -332,6 +422,17 @@ t.test('when a process dies, in a flush too, the next has all that was acknowled
           chosen.map((subject) => subject.write(spaceId, content, at)),
         );
         for (const { id } of chosen) expected[id] = { ...content };
+      } else if (kind === 'block') {
+        const made = chosen.filter(({ row }) => row === null);
+        if (made.length === 0) continue;
+        await writeBlock(
+          pending,
+          spaceId,
+          made.map((subject) => [subject, content]),
+          at,
+        );
+        blocks++;
+        for (const { id } of made) expected[id] = { ...content };
       } else if (kind === 'remove') {
         for (const subject of chosen.filter(({ row }) => row !== null)) {
           await writeAll(pending, [subject.write(spaceId, null, at)]);
@@ -361,4 +462,5 @@ t.test('when a process dies, in a flush too, the next has all that was acknowled
   });
   await fc.assert(run, { seed: 7, numRuns });
   t.ok(crashes > 10, `${crashes} deaths`);
+  t.ok(blocks > 20, `${blocks} blocks`);
 });

@@ -5,6 +5,7 @@ import t from 'tap';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { ImagePreset } from '#kernel/config/image-presets.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { newFile } from '../services/new-file.ts';
 import { picturesOn } from '../services/pictures.ts';
 import { picturesOf, presets } from '../services/pictures-of.ts';
@@ -14,6 +15,19 @@ import { testJanitor } from '../services/test-janitor.ts';
 
 function plain(width: number, height: number, background = '#3060c0') {
   return sharp({ create: { width, height, channels: 3, background } });
+}
+
+const { signal } = new AbortController();
+
+/** A store with a picture of 300 x 200 pixels. */
+async function storedIn(store: ObjectStore) {
+  const { rows, cloudFiles } = filesInMemory();
+  const bytes = await plain(300, 200).png().toBuffer();
+  const file = newFile({ name: `${randomUUID()}_a.png`, contentType: 'image/png', size: bytes.byteLength });
+  const writer = await store.create(file.objectKey, { contentType: 'image/png', metadata: {} }, signal);
+  await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
+  rows.set(file.name, file);
+  return { file, cloudFiles };
 }
 
 t.test('a picture by preset: its format by Accept, made once, with an ETag, ranges and HEAD', async (t) => {
@@ -213,13 +227,7 @@ t.test('a picture of a file that is deleted meanwhile is not left behind', async
 t.test('two gateways make a picture once', async (t) => {
   const root = await temporaryFolder(t);
   const store = await createFileSystemStore({ root });
-  const { rows, cloudFiles } = filesInMemory();
-  const bytes = await plain(300, 200).png().toBuffer();
-  const file = newFile({ name: `${randomUUID()}_a.png`, contentType: 'image/png', size: bytes.byteLength });
-  const { signal } = new AbortController();
-  const writer = await store.create(file.objectKey, { contentType: 'image/png', metadata: {} }, signal);
-  await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
-  rows.set(file.name, file);
+  const { file, cloudFiles } = await storedIn(store);
   const locks = ownLocks();
   const gateways = [1, 2].map(() => picturesOn({ store, cloudFiles, presets, locks }));
   t.teardown(() => Promise.all(gateways.map(({ maker }) => maker.close())));
@@ -234,13 +242,7 @@ t.test('two gateways make a picture once', async (t) => {
 
 t.test('a project has presets of its own, which replace those of the server', async (t) => {
   const store = await createFileSystemStore({ root: await temporaryFolder(t) });
-  const { rows, cloudFiles } = filesInMemory();
-  const bytes = await plain(300, 200).png().toBuffer();
-  const file = newFile({ name: `${randomUUID()}_a.png`, contentType: 'image/png', size: bytes.byteLength });
-  const { signal } = new AbortController();
-  const writer = await store.create(file.objectKey, { contentType: 'image/png', metadata: {} }, signal);
-  await writer.complete({ chunks: [bytes], size: bytes.byteLength, crc32: crc32(bytes) });
-  rows.set(file.name, file);
+  const { file, cloudFiles } = await storedIn(store);
   let imagePresets: readonly ImagePreset[] = [{ name: 'thumb', width: 30, height: 10, fit: 'cover' }];
   const projects = {
     find: async (ownerId: string, slug: string) => ({ id: 'p', ownerId, slug, imagePresets }),
@@ -260,4 +262,25 @@ t.test('a project has presets of its own, which replace those of the server', as
   imagePresets = [];
   t.strictSame(await sizeOf('thumb'), [64, 64]);
   t.equal(maker.counts.made, 4);
+});
+
+t.test('a picture of an object that is no file, or is gone', async (t) => {
+  const { pathOf, ...bucket } = await createFileSystemStore({ root: await temporaryFolder(t) });
+  const { file, cloudFiles } = await storedIn(bucket);
+  const wanted = { preset: 'thumb', format: 'webp' as const };
+  for (const store of [bucket, { ...bucket, pathOf: pathOf as NonNullable<typeof pathOf> }]) {
+    const { pictures, maker } = picturesOn({ store, cloudFiles, presets });
+    t.teardown(() => maker.close());
+    const { objectKey } = await pictures.of(file, wanted, signal);
+    t.ok(await store.head(objectKey, signal));
+    await store.delete(objectKey, signal);
+    const lost = {
+      ...file,
+      id: randomUUID(),
+      name: `${randomUUID()}_b.png`,
+      objectKey: `${file.objectKey}x`,
+    };
+    // not a 422, which would be remembered
+    await t.rejects(pictures.of(lost, wanted, signal), { code: 'ENOENT' });
+  }
 });

@@ -1,6 +1,6 @@
 /** Lists of projects and record spaces, and what is dropped: gone for good, with what was pending, kept or reserved of it. */
 import t from 'tap';
-import { fileColumns, fileRow } from '#gateway/catalogue/file-row.ts';
+import { fileRow, tableRows } from '#gateway/catalogue/file-row.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { sweepLeft } from '#query/space/removals.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
@@ -269,7 +269,7 @@ t.test('a project goes with its spaces, and stays while it has files', async (t)
   await make('b');
   const file = newFile({ ownerId: 'owner-of-files', projectSlug: 'files' });
   const table = 'sluice.cloud_files';
-  await harness.db.insert({ table, columns: fileColumns, lines: fileRow(file).line, home: 'cloud_files' });
+  await harness.db.insert({ table, ...tableRows([fileRow(file)]).files, home: 'cloud_files' });
   t.match(await dropProject('files'), { status: 409, code: 'project_has_files' });
   t.equal((await spaces('files')).body.spaces.length, 2);
   await harness.db.command({ sql: `DELETE FROM sluice.cloud_files WHERE name = '${file.name}'` });

@@ -222,6 +222,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
         return { ...good, body: JSON.stringify({ ...(await known.newCode(id)), password: 'new' }) };
       return id === 'importRecords' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
+      return id === 'insert' ? withHeaders({ prefer: 'return=minimal' }) : good;
     case 202:
       return good;
     case 206:

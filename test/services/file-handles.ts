@@ -3,12 +3,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Test } from 'tap';
 
 /** The methods of all file handles, for a test to wrap; they are put back when it ends. */
-export async function fileHandleMethods(t: Test): Promise<Pick<FileHandle, 'sync' | 'write'>> {
+export async function fileHandleMethods(t: Test): Promise<Pick<FileHandle, 'sync' | 'write' | 'writev'>> {
   const probe = await open('/dev/null');
-  const prototype = Object.getPrototypeOf(probe) as Pick<FileHandle, 'sync' | 'write'>;
+  const prototype = Object.getPrototypeOf(probe) as Pick<FileHandle, 'sync' | 'write' | 'writev'>;
   await probe.close();
-  const { sync, write } = prototype;
-  t.teardown(() => Object.assign(prototype, { sync, write }));
+  const { sync, write, writev } = prototype;
+  t.teardown(() => Object.assign(prototype, { sync, write, writev }));
   return prototype;
 }
 

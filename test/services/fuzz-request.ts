@@ -167,7 +167,16 @@ function bodyOf(
           fc.constant(JSON.stringify(json.example ?? {})),
           valuesOf(json.schema, document).map((value) => JSON.stringify(value)),
         );
-  return fc.option(fc.tuple(type, mostly(good)), { freq: 20 });
+  const bodies = fc.tuple(type, mostly(good));
+  const ndjson = 'application/x-ndjson';
+  if (content[ndjson] === undefined) return fc.option(bodies, { freq: 20 });
+  const lines = valuesOf(json.schema, document).map((value) =>
+    [value]
+      .flat()
+      .map((record) => JSON.stringify(record))
+      .join('\n'),
+  );
+  return fc.option(fc.oneof(bodies, fc.tuple(mostly(fc.constant(ndjson), 30), mostly(lines))), { freq: 20 });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are meant

@@ -2,12 +2,8 @@ import { crc32 } from 'node:zlib';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { FileChecksums } from '#gateway/multipart/file-checksums.ts';
-import {
-  type FilePart,
-  type ReceivedFile,
-  type ReceiveFileArgs,
-  receiveFile,
-} from '#gateway/multipart/receive-file.ts';
+import { type FilePart, type ReceiveFileArgs, receiveFile } from '#gateway/multipart/receive-file.ts';
+import type { ReceivedObject } from '#gateway/receive/receive-body.ts';
 import type { ObjectWriter, Part } from '#objects/object-store.ts';
 import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 
@@ -107,7 +103,7 @@ export interface Upload {
   readonly memory: UploadMemory;
   readonly begun: FilePart[];
   readonly sink: BodySink;
-  readonly received: Promise<ReceivedFile>;
+  readonly received: Promise<ReceivedObject>;
   /** Feeds chunks as a socket would, and waits where the sink asks for it; stops when the upload has settled. */
   send(chunks: Iterable<Uint8Array>): Promise<void>;
 }
@@ -189,7 +185,7 @@ export function startUpload(args: UploadArgs = {}): Upload {
 export async function receive(
   chunks: Iterable<Uint8Array>,
   args: UploadArgs = {},
-): Promise<Upload & { file: ReceivedFile }> {
+): Promise<Upload & { file: ReceivedObject }> {
   const upload = startUpload(args);
   const sent = upload.send(chunks);
   const file = await upload.received;

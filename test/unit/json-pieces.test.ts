@@ -8,7 +8,7 @@ import { sized } from '../services/test-size.ts';
 const { signal } = new AbortController();
 
 function scan(bytes: Uint8Array, pieceBytes?: number, chunk = 7): JsonScanner {
-  const scanner = new JsonScanner(pieceBytes);
+  const scanner = new JsonScanner(pieceBytes === undefined ? {} : { pieceBytes });
   for (let at = 0; at < bytes.byteLength; at += chunk) scanner.feed(bytes.subarray(at, at + chunk));
   return scanner;
 }

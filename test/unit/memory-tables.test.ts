@@ -5,6 +5,8 @@ import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { type IndexShape, lookupShape, shapeText } from '#records/memory/index-shape.ts';
 import { MemoryTable } from '#records/memory/memory-table.ts';
 import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { RowWriter } from '#records/sql/packed-row.ts';
+import type { PackedBlock } from '#records/sql/row-block.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 
 const newId = createUuidV7();
@@ -123,11 +125,21 @@ t.test('a write whose record finds no memory ends the table, and is made', async
   t.notOk(tables.has(spaceId));
 });
 
+/** Only the columns that tables in memory read. */
+function blockOf(rows: readonly StoredRow[]): PackedBlock {
+  const writer = new RowWriter();
+  const packed = rows.map((each) => Buffer.from(writer.write(each, 1e6) as Buffer));
+  const begins = new Uint32Array(packed.length);
+  for (let place = 1; place < packed.length; place++)
+    begins[place] = (begins[place - 1] as number) + (packed[place - 1] as Buffer).byteLength;
+  return { spaceId, columns: [], types: [], rows: Buffer.concat(packed), begins };
+}
+
 t.test('what was changed or removed during a large insert is not written over', async (t) => {
   const tables = tablesWith(10, []);
   const rows = [newId(), newId(), newId()].map((_id) => row(_id, 'inserted'));
   const [changed, removed, kept] = rows as [StoredRow, StoredRow, StoredRow];
-  await tables.insert(spaceId, rows, async () => {
+  await tables.insert(blockOf(rows), async () => {
     tables.written(spaceId, changed._id, row(changed._id, 'changed'));
     tables.written(spaceId, removed._id, null);
   });

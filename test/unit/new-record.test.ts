@@ -1,15 +1,11 @@
 /** What is written and answered of new records, against what is made of their rows. */
 import t from 'tap';
 import { validateRecords } from '#records/input/validate-record.ts';
-import {
-  newCompactLines,
-  newRecordJson,
-  newRecordLines,
-  newRecordsJson,
-  rowOf,
-} from '#records/sql/new-record.ts';
+import { newRecordJson, newRecordLines, newRecordsJson, rowOf } from '#records/sql/new-record.ts';
+import { readRow } from '#records/sql/packed-row.ts';
 import { keyOf } from '#records/sql/record-keys.ts';
 import { recordLines, storedJson } from '#records/sql/record-row.ts';
+import { newBlock } from '#records/sql/row-block.ts';
 import { parseStructure } from '#records/structure/parse-structure.ts';
 import { assignSlots, uniqueSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
@@ -73,17 +69,11 @@ t.test('lines and answers are those of the rows', async (t) => {
     return { row, hashes, spaceId: id, keys: slots.map((slot) => keyOf(slot, row._doc[slot] as string)) };
   });
   const parsed = (lines: Uint8Array): unknown[] => textOf(lines).trimEnd().split('\n').map(asJson);
-  const compact = await newCompactLines(space, records, unique, idle);
-  const byName = (line: unknown): unknown =>
-    Object.fromEntries(
-      (line as unknown[]).flatMap((value, i) =>
-        value === null || (Array.isArray(value) && value.length === 0) ? [] : [[compact.columns[i], value]],
-      ),
-    );
+  const block = await newBlock(space, records, unique, idle);
   t.strictSame(
-    parsed(compact.lines).map(byName),
-    parsed(await recordLines(rows, idle)),
-    'columns by position',
+    Array.from(block.begins, (begin) => readRow(block.rows, begin)),
+    rows.map(({ row }) => row),
+    'the rows of a block',
   );
   t.strictSame(
     parsed(await newRecordLines(space, records, unique, idle)),

@@ -1,6 +1,7 @@
 import { constants, existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { cp, type FileHandle, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type LogEntry, type LogSegment, WriteAheadLog } from '#kernel/durable-files/write-ahead-log.ts';
 import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
@@ -127,6 +128,30 @@ t.test('a write that failed half way leaves nothing that looks like damage', asy
   const left = await leftIn(t, directory);
   t.strictSame(textsOf(left), ['["first"]\n', '["second"]\n']);
   t.equal(left[0]?.damage, null);
+});
+
+t.test('large lines among others, whatever a write takes of them', async (t) => {
+  const { directory, wal } = await freshLog(t);
+  const methods = await fileHandleMethods(t);
+  const { writev } = methods;
+  const sizes = [1, 9, 300_000, 300_020, 7, 900_000];
+  let writes = 0;
+  methods.writev = function some(this: FileHandle, pieces: readonly Uint8Array[], at: number) {
+    const bytes = Buffer.concat(pieces);
+    const most = sizes[writes++ % sizes.length] as number;
+    return (writev as (...args: unknown[]) => unknown).call(this, [bytes.subarray(0, most)], at);
+  } as unknown as FileHandle['writev'];
+  const lines = [10, 300_000, 20, 262_144, 400_000, 30].map((length, i) =>
+    lineOf([i, '0123456789'.repeat(length / 10)]),
+  );
+  await Promise.all(lines.map((line) => wal.append({ line })));
+  t.ok(writes > 3, `${writes} writes`);
+  t.strictSame(textsOf(await leftIn(t, directory)), lines.map(String));
+  const last = lineOf(['x'.repeat(500_000)]);
+  await wal.append({ line: last, checksum: crc32(last) });
+  t.equal(textsOf(await leftIn(t, directory)).at(-1), String(last), 'with a checksum');
+  const [left] = await leftIn(t, directory);
+  t.equal(left?.damage, null);
 });
 
 const linuxOnly =

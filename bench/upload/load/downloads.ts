@@ -11,6 +11,8 @@ export interface DownloadsJob {
   readonly size: number;
   /** The beginning of the address that a redirect leads to. Absent: the file itself is expected. */
   readonly location?: string;
+  /** Accept of the requests. Absent: they have none. */
+  readonly accept?: string;
   readonly connections: number;
   readonly milliseconds: number;
 }
@@ -24,7 +26,8 @@ export interface DownloadsResult {
 
 serveJob<DownloadsJob, DownloadsResult>(async (job) => {
   const { hostname, port, host } = new URL(job.baseUrl);
-  const requests = job.paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const accept = job.accept === undefined ? '' : `Accept: ${job.accept}\r\n`;
+  const requests = job.paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${accept}\r\n`);
   const sockets = Array.from({ length: job.connections }, () => connect(Number(port), hostname));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   const counts = { good: 0, bad: 0, next: 0 };

@@ -6,16 +6,42 @@ const checksumPattern = /^[0-9a-f]{8}$/;
 const lineBreak = 10;
 const space = 32;
 
-/** Lines with checksums, which show damage. @param lines each ends with its only line break */
-export function checkedLines(lines: readonly Uint8Array[]): Buffer {
-  let length = 0;
-  for (const line of lines) length += markBytes + line.byteLength;
+/** A line that ends with its only line break. */
+export interface CheckedLine {
+  readonly line: Uint8Array;
+  /** Its CRC-32; absent: it is computed in one step. */
+  readonly checksum?: number | undefined;
+}
+
+/** From this many bytes on, a line is not copied. */
+const largeLine = 256 * 1024;
+
+/** Lines with checksums, which show damage, in few pieces. */
+export function checkedLines(lines: readonly CheckedLine[]): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let small: CheckedLine[] = [];
+  for (const each of lines) {
+    small.push(each);
+    if (each.line.byteLength < largeLine) continue;
+    pieces.push(joined(small, true), each.line);
+    small = [];
+  }
+  if (small.length > 0) pieces.push(joined(small, false));
+  return pieces;
+}
+
+/** @param isCut whether only the checksum of the last line is wanted */
+function joined(lines: readonly CheckedLine[], isCut: boolean): Buffer {
+  let length = isCut ? -(lines.at(-1)?.line.byteLength ?? 0) : 0;
+  for (const { line } of lines) length += markBytes + line.byteLength;
   const bytes = Buffer.allocUnsafe(length);
   let at = 0;
-  for (const line of lines) {
-    bytes.write(markText(line), at, 'latin1');
-    bytes.set(line, at + markBytes);
-    at += markBytes + line.byteLength;
+  for (const { line, checksum } of lines) {
+    bytes.write(markText(line, checksum), at, 'latin1');
+    at += markBytes;
+    if (at === length) break;
+    bytes.set(line, at);
+    at += line.byteLength;
   }
   return bytes;
 }
@@ -24,8 +50,8 @@ function markOf(line: Uint8Array): Uint8Array {
   return Buffer.from(markText(line), 'latin1');
 }
 
-function markText(line: Uint8Array): string {
-  return `${crc32(line).toString(16).padStart(8, '0')} `;
+function markText(line: Uint8Array, checksum = crc32(line)): string {
+  return `${checksum.toString(16).padStart(8, '0')} `;
 }
 
 export interface CheckedLines {

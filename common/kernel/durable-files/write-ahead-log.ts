@@ -1,13 +1,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkedLines, readCheckedLines } from './checked-lines.ts';
+import { type CheckedLine, checkedLines, readCheckedLines } from './checked-lines.ts';
 import { syncDirectory } from './durable-directories.ts';
 
-/** An entry: a line of text that ends with its only line break, and data about it. */
-export interface LogEntry {
-  readonly line: Uint8Array;
-}
+/** An entry: a line of text, and data about it. */
+export interface LogEntry extends CheckedLine {}
 
 /** Entries of one file, written between two seals. */
 export interface LogSegment<Entry extends LogEntry> {
@@ -46,6 +44,8 @@ interface OpenSegment<Entry> {
   writing: Promise<void>;
 }
 
+/** Pieces of one write. */
+const mostPieces = 1000;
 const suffix = '.wal';
 const damagedSuffix = '.damaged';
 /** Each write is on the disk when it returns. */
@@ -189,20 +189,42 @@ async function writeEntries<Entry extends LogEntry>(
   segment: OpenSegment<Entry>,
   entries: readonly Entry[],
 ): Promise<void> {
-  const bytes = checkedLines(entries.map(({ line }) => line));
-  let written = 0;
+  let pieces = checkedLines(entries);
+  let end = segment.length;
   try {
     // at an explicit position, which overwrites the bytes of a failed write
-    while (written < bytes.byteLength) {
-      const place = segment.length + written;
-      const { bytesWritten } = await segment.handle.write(bytes, written, bytes.byteLength - written, place);
-      written += bytesWritten;
+    while (pieces.length > 0) {
+      const { bytesWritten } = await writeAt(segment.handle, pieces, end);
+      pieces = piecesAfter(pieces, bytesWritten);
+      end += bytesWritten;
     }
   } catch (error) {
     // the rest of a failed write would look like damage after a shorter one
     await segment.handle.truncate(segment.length).catch(() => {});
     throw error;
   }
-  segment.length += bytes.byteLength;
+  segment.length = end;
   segment.entries.push(...entries);
+}
+
+function writeAt(
+  handle: FileHandle,
+  pieces: Uint8Array[],
+  position: number,
+): Promise<{ readonly bytesWritten: number }> {
+  const [first, ...others] = pieces as [Uint8Array];
+  return others.length === 0
+    ? handle.write(first, 0, first.byteLength, position)
+    : handle.writev(pieces.slice(0, mostPieces), position);
+}
+
+/** What is left after some of the bytes. */
+function piecesAfter(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = 0;
+  for (const [index, piece] of pieces.entries()) {
+    if (skipped + piece.byteLength > bytes)
+      return [piece.subarray(bytes - skipped), ...pieces.slice(index + 1)];
+    skipped += piece.byteLength;
+  }
+  return [];
 }

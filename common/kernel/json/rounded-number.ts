@@ -29,7 +29,8 @@ export class RoundedNumber extends Error {
 /** Like JSON.parse, but throws a RoundedNumber for a number that JSON.parse would silently change (`roundingOf`). */
 export function parseExactly(json: string): unknown {
   const value = JSON.parse(json) as unknown;
-  refuseRounded(new TextEncoder().encode(json), json);
+  // to encode a record takes as long as to parse it
+  if (mayRound(json)) refuseRounded(new TextEncoder().encode(json), json);
   return value;
 }
 
@@ -41,7 +42,7 @@ export function refuseRounded(json: Uint8Array, text: string): void {
 
 /** The first number in a JSON text that a double can't hold, as written; null: there is none. */
 export function roundedNumber(json: Uint8Array, text: string): string | null {
-  if (!hasManyDigits(json) && !hasSmallNumber(text)) return null;
+  if (!mayRound(text)) return null;
   const { length } = json;
   for (let i = 0; i < length; i++) {
     if (json[i] === quote) {
@@ -98,16 +99,21 @@ function isRounded(number: string): boolean {
 
 const withoutZeros = (digits: string): string => digits.replace(/^0+|0+$/g, '');
 
-/** Reads only every sixteenth byte: no run of sixteen digits fits in between. */
-function hasManyDigits(json: Uint8Array): boolean {
+function mayRound(json: string): boolean {
+  return hasManyDigits(json) || hasSmallNumber(json);
+}
+
+/** Reads only every sixteenth character: no run of sixteen digits fits in between. */
+function hasManyDigits(json: string): boolean {
   for (let i = fewestDigits - 1; i < json.length; i += fewestDigits) {
-    if (!isDigit(json[i])) continue;
+    if (!isDigit(json.charCodeAt(i))) continue;
     let start = i;
-    while (i - start < 2 * fewestDigits && isDigit(json[start - 1])) start--;
+    while (i - start < 2 * fewestDigits && isDigit(json.charCodeAt(start - 1))) start--;
     let end = i + 1;
-    while (end - start < fewestDigits && isDigit(json[end])) end++;
+    while (end - start < fewestDigits && isDigit(json.charCodeAt(end))) end++;
+    const before = json.charCodeAt(start - 1);
     // most such digits belong to a fraction or a string
-    if (end - start >= fewestDigits && json[start - 1] !== 0x2e && json[start - 1] !== quote) return true;
+    if (end - start >= fewestDigits && before !== 0x2e && before !== quote) return true;
   }
   return false;
 }

@@ -18,7 +18,7 @@ export async function letOthersRun(signal: AbortSignal): Promise<void> {
  * error, or between two items with the signal's reason.
  */
 export async function forEachYielding<Item>(
-  items: readonly Item[],
+  items: ArrayLike<Item>,
   work: (item: Item, index: number) => void,
   signal: AbortSignal,
 ): Promise<void> {

@@ -59,6 +59,7 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
       signal.throwIfAborted();
       return open(layout.objectPath(key), 'r');
     },
+    pathOf: (key) => layout.objectPath(key),
     async delete(key, signal) {
       signal.throwIfAborted();
       await removeDurably(layout.objectPath(key));

@@ -1,3 +1,4 @@
+import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { invalidBody, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
@@ -44,6 +45,30 @@ export function preferredCoding(accepted: string, known: readonly string[]): str
   return weightOf(best) < (weights.get('identity') ?? 0) ? null : best;
 }
 
+const { createZstdDecompress } = zlib as unknown as { createZstdDecompress: typeof zlib.createGunzip };
+const streams: Readonly<Record<string, typeof zlib.createGunzip>> = {
+  gzip: zlib.createGunzip,
+  deflate: zlib.createInflate,
+  zstd: createZstdDecompress,
+};
+
+/** Decompresses a body while it arrives, in zlib's threads. Rejects with 400. @param chunkSize bytes of a piece, at most */
+export async function* decodeStream(
+  sent: Readable,
+  coding: string,
+  chunkSize: number,
+): AsyncGenerator<Uint8Array> {
+  const decoder = (streams[coding] as typeof zlib.createGunzip)({ chunkSize });
+  try {
+    // whoever reads the decoder gets the errors of both
+    yield* pipeline(sent, decoder, () => {}) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw /^(?:Z_|ZSTD_|ERR_ZSTD)/.test((error as NodeJS.ErrnoException).code ?? '')
+      ? notCoded(coding, error)
+      : error;
+  }
+}
+
 /** Decompresses a body. Throws 400, and 413 beyond the limit. */
 export async function decodeBody(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
   try {
@@ -51,6 +76,10 @@ export async function decodeBody(bytes: Uint8Array, coding: string, limit: numbe
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw payloadTooLarge(limit, 'Request body');
-    throw invalidBody(`Request body is not ${coding}, as Content-Encoding says`, error);
+    throw notCoded(coding, error);
   }
+}
+
+function notCoded(coding: string, cause: unknown) {
+  return invalidBody(`Request body is not ${coding}, as Content-Encoding says`, cause);
 }

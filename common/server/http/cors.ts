@@ -2,7 +2,7 @@ import type { Headers, HttpRequest } from './http-types.ts';
 
 const exposed = [
   'etag, content-range, accept-ranges, repr-digest, x-request-id, retry-after, idempotent-replayed',
-  'accept-query, sluice-total-count, link, sluice-next-after, sluice-more-groups, server-timing',
+  'preference-applied, accept-query, sluice-total-count, link, sluice-next-after, sluice-more-groups, server-timing',
   // tus clients read these: https://tus.io/protocols/resumable-upload
   'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
   'upload-complete, upload-limit, tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',

@@ -9,6 +9,7 @@ export const maxObjectMembers = 10_000;
 /** Bytes of an array that are parsed in one go, unless an element is longer. */
 const defaultPiece = 64 * 1024;
 
+const lineFeed = 0x0a;
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
@@ -38,9 +39,12 @@ export class JsonScanner {
   #elementStart = 0;
   #lastCut = 0;
   readonly #pieceBytes: number;
+  readonly #isLines: boolean;
 
-  constructor(pieceBytes = defaultPiece) {
+  /** @param args.isLines whether the text is NDJSON: its lines are not elements of an array, and each counts as a value */
+  constructor({ pieceBytes = defaultPiece, isLines = false } = {}) {
     this.#pieceBytes = pieceBytes;
+    this.#isLines = isLines;
   }
 
   /** Scans the next bytes. Throws 400 when there are too many values. */
@@ -68,9 +72,16 @@ export class JsonScanner {
       else if (byte === colon) this.#countMember();
       else if (byte === openBrace || byte === openBracket) this.#open(byte);
       else if (byte === closeBrace || byte === closeBracket) this.#members.pop();
+      else if (byte === lineFeed && this.#isLines) this.#beginLine();
     }
     this.#inString = inString;
     this.#offset += length;
+  }
+
+  #beginLine(): void {
+    this.#count();
+    this.#elementStart = this.values;
+    this.#members.length = 0;
   }
 
   #open(byte: number): void {

@@ -39,7 +39,8 @@ function assertSize(length: number, { largest }: JsonOptions, line: number): voi
 /** Parses NDJSON, one record on each line, from pieces of text. Empty lines are skipped. */
 class NdjsonRecords {
   readonly #options: JsonOptions;
-  #text = '';
+  /** The beginning of a line whose end has not arrived. */
+  #begun = '';
   #line = 1;
 
   constructor(options: JsonOptions) {
@@ -47,21 +48,21 @@ class NdjsonRecords {
   }
 
   *read(piece: string, isLast: boolean): Generator<JsonRecord> {
-    this.#text += piece;
     let at = 0;
     for (;;) {
-      const found = this.#text.indexOf('\n', at);
+      const found = piece.indexOf('\n', at);
       if (found === -1 && !isLast) break;
-      const end = found === -1 ? this.#text.length : found;
-      assertSize(end - at, this.#options, this.#line);
-      const text = this.#text.slice(at, end).trim();
+      const end = found === -1 ? piece.length : found;
+      assertSize(this.#begun.length + end - at, this.#options, this.#line);
+      const text = (this.#begun + piece.slice(at, end)).trim();
+      this.#begun = '';
       if (text !== '') yield parseRecord(text, this.#line);
       if (found === -1) return;
       this.#line++;
       at = end + 1;
     }
-    this.#text = this.#text.slice(at);
-    assertSize(this.#text.length, this.#options, this.#line);
+    this.#begun += piece.slice(at);
+    assertSize(this.#begun.length, this.#options, this.#line);
   }
 }
 

@@ -203,6 +203,12 @@ export function assertConflict({ onConflict }: ImportChoices, structure: Structu
   if (onConflict !== null) parseOnConflict(JSON.stringify({ onConflict }), structure);
 }
 
+/** The format of a media type; undefined: it is not known. */
+export function formatOfType(contentType: string | undefined): ImportFormat | undefined {
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  return mediaTypes[mediaType];
+}
+
 /**
  * How to read the file. Throws a 415 if its format is unknown.
  * @param contentType of the body, or of the uploaded file
@@ -213,9 +219,8 @@ export function readingOf(
   largest: number,
 ): FileReading {
   const { format, from, delimiter, header: hasHeader, unescapeFormulas, columns, keep } = choices;
-  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   const ending = /\.([a-z]+)(?:\.(?:gz|zst))?$/i.exec(from ?? '')?.[1]?.toLowerCase() ?? '';
-  const knownFormat = format ?? endings[ending] ?? mediaTypes[mediaType];
+  const knownFormat = format ?? endings[ending] ?? formatOfType(contentType);
   if (knownFormat === undefined)
     throw unsupportedMediaType(
       `that of ${importFormats.join(', ')}, such as text/csv, unless the query says the format, such as ?format=csv`,

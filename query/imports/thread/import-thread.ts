@@ -5,6 +5,7 @@ import type { RecordValues } from '#records/input/validate-record.ts';
 import { idsFrom } from '#records/keyed-insert.ts';
 import { type FoundFiles, noFile } from '#records/record-files.ts';
 import { wordOf } from '#records/sql/record-keys.ts';
+import { RowBlock } from '#records/sql/row-block.ts';
 import type { StoredValue } from '#records/types/field-type.ts';
 import { typeEntry } from '#records/types/field-types.ts';
 import { namesIn } from '#records/types/file.ts';
@@ -13,7 +14,6 @@ import { sourcePieces } from '../formats/source-records.ts';
 import { mostProblems } from '../jobs/import-job.ts';
 import { FileKeys, type RecordKeys } from './file-keys.ts';
 import { type FileRecord, FileRecords, type RecordProblem } from './file-records.ts';
-import { RowBlock } from './row-block.ts';
 import type {
   BlockMessage,
   ReplyEnvelope,

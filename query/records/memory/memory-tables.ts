@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
-import { idSpan, type PackedRows, type Span } from '../sql/packed-row.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import { endOfRow, idSpan, type PackedRows, type Span } from '../sql/packed-row.ts';
+import type { PackedBlock } from '../sql/row-block.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { heldBytes, type RowSizes } from './held-bytes.ts';
 import { type HeldTable, IndexBuilds } from './index-builds.ts';
@@ -145,14 +146,11 @@ export class MemoryTables {
   }
 
   /**
-   * Inserts many records by a statement. Nothing is answered from memory until the records are there too.
-   * @param insert the statement. If it fails, its effect is unknown
+   * Inserts many records of a space. Nothing is answered from memory until all of them are there.
+   * @param insert makes them durable and visible. If it fails, its effect is unknown
    */
-  async insert<Result>(
-    spaceId: string,
-    rows: Iterable<StoredRow>,
-    insert: () => Promise<Result>,
-  ): Promise<Result> {
+  async insert<Result>(block: PackedBlock, insert: () => Promise<Result>): Promise<Result> {
+    const { spaceId } = block;
     const entry = this.#entries.get(spaceId);
     if (entry === undefined) return this.rewrite(spaceId, insert);
     // it is unknown which rows a table has while it is loading
@@ -161,13 +159,7 @@ export class MemoryTables {
     entry.adding++;
     try {
       const result = await insert();
-      let added = 0;
-      for (const row of rows) {
-        if (entry.dropped.signal.aborted) break;
-        // it may have been changed or removed already
-        if (!entry.written.has(row._id) && !this.#put(entry, row)) this.#drop(entry, true);
-        if (++added % rowsAtOnce === 0) await letOthersRun(unaborted);
-      }
+      await this.#addBlock(entry, block);
       this.#measure(entry);
       return result;
     } catch (error) {
@@ -219,18 +211,38 @@ export class MemoryTables {
     }
   }
 
+  async #addBlock(entry: HeldTable, { rows, begins }: PackedBlock): Promise<void> {
+    const add = (begin: number): void => {
+      if (!entry.dropped.signal.aborted) this.#addRow(entry, rows, begin, endOfRow(rows, begin));
+    };
+    await forEachYielding(begins, add, unaborted);
+  }
+
   #addPacked(entry: HeldTable, rows: PackedRows): boolean {
     let more = true;
     for (let left = rowsAtOnce; left > 0 && !entry.dropped.signal.aborted; left--) {
       more = rows.next();
       if (!more) break;
       const { bytes, start, end } = rows;
-      idSpan(bytes, start, span);
-      const id = bytes.toString('latin1', span.start, span.end);
-      if (!entry.written.has(id) && !entry.table.putPacked(bytes, start, end)) this.#drop(entry, true);
+      this.#addRow(entry, bytes, start, end);
     }
     this.#measure(entry);
     return more && !entry.dropped.signal.aborted;
+  }
+
+  /** Adds a row, unless it has been changed or removed since. */
+  #addRow(entry: HeldTable, bytes: Buffer, start: number, end: number): void {
+    if (entry.written.size > 0) {
+      idSpan(bytes, start, span);
+      if (entry.written.has(bytes.toString('latin1', span.start, span.end))) return;
+    }
+    let isKept = false;
+    try {
+      isKept = entry.table.putPacked(bytes, start, end);
+    } catch {
+      // no memory for it
+    }
+    if (!isKept) this.#drop(entry, true);
   }
 
   #drop(entry: HeldTable, isUnfit = false): void {

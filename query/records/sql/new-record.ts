@@ -2,13 +2,12 @@ import type { RecordValues } from '../input/validate-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
-import { wholeText } from '../types/column-text.ts';
 import type { FieldTypeEntry } from '../types/field-type.ts';
 import { typeEntry } from '../types/field-types.ts';
 import { fileSlot, fileText, linkedText } from '../types/file.ts';
 import { joinedText } from './joined-text.ts';
 import { keyText } from './record-keys.ts';
-import { engineTime, type RecordRow, recordLines } from './record-row.ts';
+import { type RecordRow, recordLines } from './record-row.ts';
 
 const noFiles: ReadonlyMap<string, string> = new Map();
 
@@ -72,59 +71,6 @@ function keysOf(unique: readonly KeyOfRecord[]): ReadonlyMap<number, readonly st
   return keys;
 }
 
-/**
- * The same as JSONCompactEachRow with its columns, without making rows. It costs the engine less.
- * Only for records of one structure, because the INSERT has only these columns.
- */
-export async function newCompactLines(
-  { id, structure }: RecordSpace,
-  records: readonly NewRecord[],
-  unique: readonly KeyOfRecord[],
-  signal: AbortSignal,
-): Promise<{ readonly columns: readonly string[]; readonly lines: Uint8Array }> {
-  const parts = partsOf(structure);
-  const keys = keysOf(unique);
-  const line = (record: NewRecord, index: number): string =>
-    compactLine(id, parts, record, keys.get(index)?.join() ?? '');
-  const lines = await joinedText(records, line, signal);
-  const slots = parts.filter(({ kind }) => hasColumn(kind)).map(({ slot }) => slot);
-  const columns = ['space', '_id', '_created_at', '_updated_at', ...slots, '_doc', '_hashes', '_keys'];
-  return { columns, lines };
-}
-
-function compactLine(
-  spaceId: string,
-  parts: readonly FieldParts[],
-  { id, createdAt, values, files = noFiles }: NewRecord,
-  keys: string,
-): string {
-  const time = engineTime(createdAt);
-  let columns = `["${spaceId}","${id}","${time}","${time}"`;
-  let doc = '';
-  let hashes = '';
-  for (let index = 0; index < parts.length; index++) {
-    const { kind, key, nextKey, ofFile } = parts[index] as FieldParts;
-    const value = values[index] ?? null;
-    if (value === null) {
-      if (hasColumn(kind)) columns += ',null';
-      continue;
-    }
-    const text = typeof value === 'string';
-    const json = text ? quoted(value) : String(value);
-    // the maps store all values as text
-    const inMap = text ? json : `"${json}"`;
-    if (kind === 'h') {
-      hashes += (hashes === '' ? key : nextKey) + inMap;
-      continue;
-    }
-    doc += (doc === '' ? key : nextKey) + inMap;
-    if (ofFile !== null) doc += `,"${ofFile.slot}":${quoted(fileText(ofFile.entry, value, files))}`;
-    // numbers and booleans are kept as JSON writes them
-    if (kind !== 'm') columns += kind === 'i' ? `,${wholeText(value as string)}` : `,${json}`;
-  }
-  return `${columns},{${doc}},{${hashes}},[${keys}]]\n`;
-}
-
 /** A record as find would return it once stored. */
 export function newRecordJson(
   structure: Structure,
@@ -154,10 +100,6 @@ export function newRecordsJson(
   return joinedText(records, item, signal);
 }
 
-function hasColumn(kind: SlotKind): boolean {
-  return kind !== 'h' && kind !== 'm';
-}
-
 /** Texts that need no escapes in JSON, as most do: the test takes half as long as the call that it saves. */
 const plainText = /^[ !#-[\]-~]*$/;
 
@@ -173,10 +115,6 @@ interface FieldParts {
   readonly isSecret: boolean;
   readonly slot: string;
   readonly kind: SlotKind;
-  /** Before its value in a map. */
-  readonly key: string;
-  /** The same after another value. */
-  readonly nextKey: string;
   /** Before its value in an answer. */
   readonly answer: string;
   /** Of a FILE: where its answer is stored. */
@@ -200,8 +138,6 @@ function partsOf(structure: Structure): readonly FieldParts[] {
         isSecret: field.hashed || field.hidden === true,
         slot,
         kind: kindOf(slot),
-        key: `"${slot}":`,
-        nextKey: `,"${slot}":`,
         answer: `,${JSON.stringify(field.name)}:`,
         ofFile: entry.files === undefined ? null : { slot: fileSlot(slot), entry, links: field.links },
       };

@@ -84,7 +84,7 @@ function slotText(first: number, second: number): string {
 }
 
 /** Where the row that begins at a position ends; NaN: the bytes end before it. */
-function endOfRow(bytes: Buffer, at: number): number {
+export function endOfRow(bytes: Buffer, at: number): number {
   cursor.begin(bytes, at);
   cursor.skipText();
   cursor.skip(2 * timeBytes);

@@ -20,7 +20,7 @@ import type {
 } from '../store/record-store.ts';
 import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
-import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import { whileWriting } from '../store/statement-writes.ts';
 import type { StoreFind } from '../store/store-find.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KeyFilter } from './key-filter.ts';
@@ -102,7 +102,6 @@ export class EmbeddedStore implements WritableStore {
       lock,
       listeners: this.#listeners,
       lookUp: (space, wanted, signal) => this.lookUp(space, wanted, signal),
-      statements: createStatementWrites({ db, table, metrics, log, lock, beginWrite: results.beginWrite }),
     });
     this.insert = (records) => writes.insert(records);
     this.change = (change) => writes.change(change);
@@ -115,8 +114,10 @@ export class EmbeddedStore implements WritableStore {
     if ('slot' in wanted && !this.keys.mayHave(space.id, hashOf(wanted.slot, wanted.value))) return [];
     this.#preloads.missed(space, 'look-up');
     if ('slot' in wanted) this.#tables.missed(space.id, [lookupShape(wanted.slot)]);
+    await this.#pending.settledBlocks(space.id, signal);
+    const outdated = this.#known.find(space.id, wanted)?.outdated;
     const stored = await this.#reads.lookUp(space, wanted, signal);
-    return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
+    return outdated === undefined ? stored : stored.filter(({ _id }) => !outdated.has(_id));
   }
 
   selectivity(space: RecordSpace): ReturnType<RecordStore['selectivity']> {

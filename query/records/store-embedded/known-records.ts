@@ -34,6 +34,13 @@ interface PendingRecord {
   readonly values: string[];
 }
 
+interface PendingSpace {
+  /** Records and blocks. */
+  count: number;
+  blocks: number;
+  last: number;
+}
+
 const none: ReadonlySet<string> = new Set();
 
 /**
@@ -45,8 +52,8 @@ export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
   /** Several where a value moved from one record to another. */
   readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
-  /** How many records of a space are pending, and the number of the last write to one of them. */
-  readonly #pending = new Map<string, { count: number; last: number }>();
+  /** What is pending of a space, and the number of the last write to it. */
+  readonly #pending = new Map<string, PendingSpace>();
   readonly tables: MemoryTables;
 
   constructor(tables: MemoryTables) {
@@ -81,9 +88,7 @@ export class KnownRecords {
 
   /** @param before the record before the write, if there was one @param number larger than the number of any earlier write */
   apply({ spaceId, id, row, unique }: RecordWrite, before: StoredRow | null, number: number): void {
-    const space = this.#pending.get(spaceId) ?? { count: 0, last: 0 };
-    this.#pending.set(spaceId, space);
-    space.last = number;
+    const space = this.#pendingOf(spaceId, number);
     const key = `${spaceId} ${id}`;
     let record = this.#records.get(key);
     if (record === undefined) {
@@ -105,22 +110,48 @@ export class KnownRecords {
   settle(spaceId: string, id: string, number: number): void {
     const record = this.#records.get(`${spaceId} ${id}`);
     if (record === undefined || record.last > number) return;
-    const space = this.#pending.get(spaceId) as { count: number };
+    const space = this.#pending.get(spaceId) as PendingSpace;
     if (--space.count === 0) this.#pending.delete(spaceId);
     this.#records.delete(record.key);
     for (const value of record.values) this.#unindex(record, value);
   }
 
+  /** Many new records of a space that the table lacks. They are not found here. @param number as of `apply` */
+  applyBlock(spaceId: string, number: number): void {
+    const space = this.#pendingOf(spaceId, number);
+    space.count++;
+    space.blocks++;
+  }
+
+  /** Called when the table has a block of the space. */
+  settleBlock(spaceId: string): void {
+    const space = this.#pending.get(spaceId) as PendingSpace;
+    space.blocks--;
+    if (--space.count === 0) this.#pending.delete(spaceId);
+  }
+
+  hasBlocks(spaceId: string): boolean {
+    return (this.#pending.get(spaceId)?.blocks ?? 0) > 0;
+  }
+
   /**
    * To be called before the records of a space are read into memory. Null: they are in memory already, or
-   * can't be. @param unique slots that records are looked up by
+   * can't be: the table lacks some that are not known here. @param unique slots that records are looked up by
    */
   load(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
+    if (this.hasBlocks(spaceId)) return null;
     const load = this.tables.begin(spaceId, account, unique);
     if (load === null) return null;
     for (const { spaceId: other, id, row } of this.#records.values())
       if (other === spaceId) this.tables.written(spaceId, id, row);
     return load;
+  }
+
+  #pendingOf(spaceId: string, number: number): PendingSpace {
+    const space = this.#pending.get(spaceId) ?? { count: 0, blocks: 0, last: 0 };
+    this.#pending.set(spaceId, space);
+    space.last = number;
+    return space;
   }
 
   #findHeld(spaceId: string, wanted: LookupKey): readonly StoredRow[] | null {

@@ -2,7 +2,9 @@ import type { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
+import { readRow } from '../sql/packed-row.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
+import { newBlock, type PackedBlock } from '../sql/row-block.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { type Assignment, changedRow } from '../sql/update-sql.ts';
 import type {
@@ -31,8 +33,6 @@ interface LoggedWritesParts {
   readonly results: ResultCache;
   /** By space. */
   readonly listeners: ReadonlyMap<string, ChangeListener>;
-  /** For large inserts. */
-  readonly statements: RecordWrites;
 }
 
 /**
@@ -41,8 +41,6 @@ interface LoggedWritesParts {
  */
 export class LoggedWrites implements RecordWrites {
   readonly #parts: LoggedWritesParts;
-  /** By space, for each large insert under way: ids of records that were changed since it began. */
-  readonly #overtaken = new Map<string, Set<Set<string>>>();
 
   constructor(parts: LoggedWritesParts) {
     this.#parts = parts;
@@ -71,34 +69,28 @@ export class LoggedWrites implements RecordWrites {
     return { invalidated: null };
   }
 
-  #insertMany(args: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>> {
-    const { space, records, receipt } = args;
-    function* rows(): Generator<StoredRow> {
-      for (const record of records) yield rowOf(space, record).row;
-    }
-    const { statements, tables, listeners } = this.#parts;
-    return tables.insert(space.id, rows(), async () => {
-      const changed = new Set<string>();
-      const inserts = this.#overtaken.get(space.id) ?? new Set();
-      this.#overtaken.set(space.id, inserts.add(changed));
-      function* changes(): Generator<RowChange> {
-        // a record that was found and changed before the statement ended was announced with that change
-        for (const row of rows()) if (!changed.has(row._id)) yield asNew(row);
-      }
-      try {
-        const stored = await statements.insert(args);
-        listeners.get(space.id)?.changed(changes(), records.length);
-        if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
-        return stored;
-      } catch (error) {
-        // it is unknown how much of it was stored
-        listeners.get(space.id)?.reset();
-        throw error;
-      } finally {
-        inserts.delete(changed);
-        if (inserts.size === 0) this.#overtaken.delete(space.id);
-      }
-    });
+  async #insertMany({
+    space,
+    records,
+    unique,
+    receipt,
+    signal,
+    permit,
+  }: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>> {
+    const { pending, lock, results, listeners, tables } = this.#parts;
+    const block = await newBlock(space, records, unique, signal);
+    const seen = (): void => {
+      results.begin(space.id, null)();
+      listeners.get(space.id)?.changed(newRows(block), records.length);
+    };
+    const write = (): Promise<void> =>
+      lock.whenShared(space.id, signal, async () => {
+        permit?.check();
+        const written = receipt === undefined ? null : writeOf(receipt);
+        await pending.writeBlock({ ...block, receipt: written }, { account: space.ownerId, signal, seen });
+      });
+    await tables.insert(block, write);
+    return { invalidated: null };
   }
 
   async change({ space, steps, signal, permit }: RecordChange): Promise<ChangeOutcome> {
@@ -131,8 +123,6 @@ export class LoggedWrites implements RecordWrites {
         signal,
         seen: () => {
           results.begin(space.id, effects)();
-          for (const changed of this.#overtaken.get(space.id) ?? [])
-            for (const { write } of writes) changed.add(write.id);
           listeners.get(space.id)?.changed(writes.map(changeOf), writes.length);
         },
       });
@@ -160,6 +150,10 @@ export class LoggedWrites implements RecordWrites {
     }
     return found;
   }
+}
+
+function* newRows({ rows, begins }: PackedBlock): Generator<RowChange> {
+  for (const begin of begins) yield asNew(readRow(rows, begin));
 }
 
 function asNew(row: StoredRow): RowChange {

@@ -11,14 +11,14 @@ import type { Engine } from '../store/record-store.ts';
 import { statementRecords } from '../store/statement-writes.ts';
 import { UpdateValues } from '../store/update-values.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
-import { storeWrites } from './store-writes.ts';
+import { blockLine, blockOf, type PendingBlock } from './pending-block.ts';
+import { type StoredEntry, storeEntries } from './store-entries.ts';
 
 /** The writes of one request: one line of the log, written completely or not at all. */
-interface PendingEntry extends LogEntry {
+interface PendingEntry extends LogEntry, StoredEntry {
   /** Empty as soon as the log has it. */
   line: Uint8Array;
   readonly size: number;
-  readonly writes: readonly RecordWrite[];
   /** Its position among all writes; 0: not applied yet. */
   number: number;
   readonly account: string;
@@ -30,8 +30,17 @@ export interface PendingWrite {
   readonly before: StoredRow | null;
 }
 
+interface WrittenBy {
+  readonly account: string;
+  readonly signal: AbortSignal;
+  /** Called at the moment when the writes can be seen. */
+  readonly seen: () => void;
+}
+
 /** Bytes of lines: the most that wait for the table, in total and for one account, and the most of one flush. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
+/** Of the bytes of a block: other writes are objects, too, until they are stored, and take more. */
+const blockShare = 0.5;
 const { signal: never } = new AbortController();
 const noBytes = new Uint8Array(0);
 
@@ -77,8 +86,7 @@ export class PendingRecords {
       log,
       times,
       store(entries, again) {
-        const writes = entries.flatMap((entry) => entry.writes);
-        return storeWrites({ ...args, values }, writes, again);
+        return storeEntries({ ...args, values }, entries, again);
       },
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
@@ -88,22 +96,36 @@ export class PendingRecords {
     return pending;
   }
 
-  /**
-   * Makes the writes of one request, all or none. Resolves when they are durable and can be seen.
-   * @param args.seen called at the moment when they can be seen
-   */
-  async write(
-    writes: readonly PendingWrite[],
-    by: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
-  ): Promise<void> {
-    const { account, signal, seen } = by;
+  /** Makes the writes of one request, all or none. Resolves when they are durable and can be seen. */
+  async write(writes: readonly PendingWrite[], by: WrittenBy): Promise<void> {
     const records = writes.map(({ write }) => write);
     const line =
       records.length <= statementRecords
         ? Buffer.from(`${JSON.stringify(records)}\n`)
         : await longLine(records);
-    const size = line.byteLength;
-    const entry: PendingEntry = { line, size, writes: records, number: 0, account };
+    const entry = { ...entryFor(by, records, null), line, size: line.byteLength };
+    await this.#append(entry, by, () => {
+      for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
+    });
+  }
+
+  /** The same with a block. Its records can only be found by statements, behind a flush. */
+  async writeBlock(block: PendingBlock, by: WrittenBy): Promise<void> {
+    const { receipt } = block;
+    const entry = {
+      ...entryFor(by, [], block),
+      ...(await blockLine(block)),
+      size: block.rows.byteLength * blockShare,
+    };
+    await this.#append(entry, by, () => {
+      this.#known.applyBlock(block.spaceId, entry.number);
+      if (receipt !== null) this.#known.apply(receipt, null, entry.number);
+    });
+  }
+
+  /** @param apply shows the writes in memory */
+  async #append(entry: PendingEntry, { signal, seen }: WrittenBy, apply: () => void): Promise<void> {
+    const { account, size } = entry;
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
     try {
@@ -115,9 +137,14 @@ export class PendingRecords {
     // one step from here on: nobody sees some of the writes without the others, or an outdated cached result
     entry.line = noBytes;
     entry.number = this.#log.number();
-    for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
+    apply();
     seen();
     this.#log.schedule(this.#bytes >= this.#limits.flush);
+  }
+
+  /** The same as `settled` if the space has blocks that the table lacks, whose records are not in memory; null: it has none. */
+  settledBlocks(spaceId: string, signal: AbortSignal): Promise<void> | null {
+    return this.#known.hasBlocks(spaceId) ? this.settled(spaceId, signal) : null;
   }
 
   /** Resolves when the table has all records of the space; null: it has them already. */
@@ -159,8 +186,13 @@ export class PendingRecords {
   }
 
   #settle(entries: readonly PendingEntry[]): void {
-    for (const { writes, size, number, account } of entries) {
+    for (const { writes, block, size, number, account } of entries) {
       for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
+      if (block !== null) {
+        const { spaceId, receipt } = block;
+        this.#known.settleBlock(spaceId);
+        if (receipt !== null) this.#known.settle(receipt.spaceId, receipt.id, number);
+      }
       this.#count(account, -size);
     }
   }
@@ -172,14 +204,22 @@ async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {
   return Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
 }
 
+/** @param line a list of writes, or an object: a block */
 function entryOf(line: Uint8Array): PendingEntry {
-  return {
-    line,
-    size: line.byteLength,
-    writes: JSON.parse(Buffer.from(line).toString('utf8')) as RecordWrite[],
-    number: 0,
-    account: '',
-  };
+  const parsed = JSON.parse(Buffer.from(line).toString('utf8')) as readonly RecordWrite[] | object;
+  const nobody = { account: '' };
+  const entry = Array.isArray(parsed)
+    ? entryFor(nobody, parsed as readonly RecordWrite[], null)
+    : entryFor(nobody, [], blockOf(parsed));
+  return { ...entry, line, size: line.byteLength };
+}
+
+function entryFor(
+  { account }: Pick<WrittenBy, 'account'>,
+  writes: readonly RecordWrite[],
+  block: PendingBlock | null,
+): PendingEntry {
+  return { line: noBytes, size: 0, writes, block, number: 0, account };
 }
 
 /** The same database, but statements about all records of a space wait until the table has them. */

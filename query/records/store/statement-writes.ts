@@ -1,11 +1,12 @@
-import { GroupCommit } from '#engine/group-commit.ts';
+import { GroupCommit, type Rows } from '#engine/group-commit.ts';
 import type { Pace } from '#engine/statement-queues.ts';
 import type { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
-import { type NewRecord, newCompactLines, newRecordLines } from '../sql/new-record.ts';
+import { type NewRecord, newRecordLines } from '../sql/new-record.ts';
 import { recordLines } from '../sql/record-row.ts';
+import { newBlock, type PackedBlock } from '../sql/row-block.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { SlotValue } from '../sql/terms.ts';
 import { createChangeCommit } from './change-commit.ts';
@@ -50,7 +51,7 @@ const changeLimits = {
   recordLimit: statementRecords,
 };
 
-/** Writes by statements that requests share, for a store that several processes write to, and for large inserts. */
+/** Writes by statements that requests share, for a store that several processes write to. */
 export function createStatementWrites(
   parts: Engine & {
     /** By space; shared with others that change the same rows. */
@@ -82,9 +83,9 @@ export function createStatementWrites(
   return {
     async insert({ space, records, unique, absent, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
-      const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
+      const rows =
         records.length > statementRecords && own === null
-          ? await newCompactLines(space, records, unique, signal)
+          ? linesOf(await newBlock(space, records, unique, signal))
           : { lines: joined(await newRecordLines(space, records, unique, signal), own) };
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       let begun: ReturnType<BeginWrite> | null = null;
@@ -101,8 +102,7 @@ export function createStatementWrites(
       try {
         await groupCommit.write({
           table: table.recordRows.table,
-          columns: rows.columns,
-          lines: rows.lines,
+          ...rows,
           home: table.homeOf(space.id),
           account: space.ownerId,
           lockKey: space.id,
@@ -156,6 +156,10 @@ async function takenIn(
     const taken = absent.values.filter(isTaken);
     return taken.length === 0 ? null : new ValuesTaken(taken);
   });
+}
+
+function linesOf({ columns, types, rows }: PackedBlock): Omit<Rows, 'table'> {
+  return { columns, types, lines: rows };
 }
 
 function joined(lines: Uint8Array, more: Uint8Array | null): Uint8Array {
