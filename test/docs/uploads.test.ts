@@ -99,7 +99,7 @@ t.test('every sample for browsers uploads a file', async (t) => {
     found.map(([heading]) => heading),
     [
       ...['fetch', 'fetch with progress', 'axios', 'Uppy', 'Dropzone', 'tus-js-client', 'Uppy with tus'],
-      ...['Straight to the bucket', 'Uppy to the bucket'],
+      ...['Straight to the bucket', 'Uppy to the bucket', 'Folders'],
     ],
   );
   for (const [heading, code] of found) {
