@@ -34,10 +34,9 @@ interface PendingRecord {
   readonly values: string[];
 }
 
-interface PendingSpace {
-  /** Records and blocks. */
+/** How many writes of a space are pending, and the number of the last one. */
+interface Pending {
   count: number;
-  blocks: number;
   last: number;
 }
 
@@ -52,8 +51,10 @@ export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
   /** Several where a value moved from one record to another. */
   readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
-  /** What is pending of a space, and the number of the last write to it. */
-  readonly #pending = new Map<string, PendingSpace>();
+  /** By space: of its records. */
+  readonly #pending = new Map<string, Pending>();
+  /** By space: of its blocks. */
+  readonly #blocks = new Map<string, Pending>();
   readonly tables: MemoryTables;
 
   constructor(tables: MemoryTables) {
@@ -88,7 +89,7 @@ export class KnownRecords {
 
   /** @param before the record before the write, if there was one @param number larger than the number of any earlier write */
   apply({ spaceId, id, row, unique }: RecordWrite, before: StoredRow | null, number: number): void {
-    const space = this.#pendingOf(spaceId, number);
+    const space = added(this.#pending, spaceId, number);
     const key = `${spaceId} ${id}`;
     let record = this.#records.get(key);
     if (record === undefined) {
@@ -110,28 +111,24 @@ export class KnownRecords {
   settle(spaceId: string, id: string, number: number): void {
     const record = this.#records.get(`${spaceId} ${id}`);
     if (record === undefined || record.last > number) return;
-    const space = this.#pending.get(spaceId) as PendingSpace;
-    if (--space.count === 0) this.#pending.delete(spaceId);
+    removed(this.#pending, spaceId);
     this.#records.delete(record.key);
     for (const value of record.values) this.#unindex(record, value);
   }
 
-  /** Many new records of a space that the table lacks. They are not found here. @param number as of `apply` */
+  /** Many new records of a space that the table lacks. They are not found here. @param number as of `apply`, among blocks */
   applyBlock(spaceId: string, number: number): void {
-    const space = this.#pendingOf(spaceId, number);
-    space.count++;
-    space.blocks++;
+    added(this.#blocks, spaceId, number).count++;
   }
 
   /** Called when the table has a block of the space. */
   settleBlock(spaceId: string): void {
-    const space = this.#pending.get(spaceId) as PendingSpace;
-    space.blocks--;
-    if (--space.count === 0) this.#pending.delete(spaceId);
+    removed(this.#blocks, spaceId);
   }
 
-  hasBlocks(spaceId: string): boolean {
-    return (this.#pending.get(spaceId)?.blocks ?? 0) > 0;
+  /** Number of the last block of the space that the table lacks; undefined: it lacks none. */
+  lastBlock(spaceId: string): number | undefined {
+    return this.#blocks.get(spaceId)?.last;
   }
 
   /**
@@ -139,19 +136,12 @@ export class KnownRecords {
    * can't be: the table lacks some that are not known here. @param unique slots that records are looked up by
    */
   load(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
-    if (this.hasBlocks(spaceId)) return null;
+    if (this.#blocks.has(spaceId)) return null;
     const load = this.tables.begin(spaceId, account, unique);
     if (load === null) return null;
     for (const { spaceId: other, id, row } of this.#records.values())
       if (other === spaceId) this.tables.written(spaceId, id, row);
     return load;
-  }
-
-  #pendingOf(spaceId: string, number: number): PendingSpace {
-    const space = this.#pending.get(spaceId) ?? { count: 0, blocks: 0, last: 0 };
-    this.#pending.set(spaceId, space);
-    space.last = number;
-    return space;
   }
 
   #findHeld(spaceId: string, wanted: LookupKey): readonly StoredRow[] | null {
@@ -176,6 +166,18 @@ export class KnownRecords {
     if (left.length === 0) this.#byValue.delete(value);
     else this.#byValue.set(value, left);
   }
+}
+
+function added(pending: Map<string, Pending>, spaceId: string, number: number): Pending {
+  const space = pending.get(spaceId) ?? { count: 0, last: 0 };
+  pending.set(spaceId, space);
+  space.last = number;
+  return space;
+}
+
+function removed(pending: Map<string, Pending>, spaceId: string): void {
+  const space = pending.get(spaceId) as Pending;
+  if (--space.count === 0) pending.delete(spaceId);
 }
 
 function listOf(found: PendingRecord | readonly PendingRecord[] | undefined): readonly PendingRecord[] {

@@ -97,6 +97,8 @@ export class LoggedWrites implements RecordWrites {
     const { pending, lock, results, listeners } = this.#parts;
     const rows = await lock.whenShared(space.id, signal, async () => {
       const stored = await this.#find(space, steps, signal);
+      // memory may have shown it a record of a block
+      await pending.settledBlocks(space.id, signal);
       const unique = uniqueSlots(space.stored);
       const writes: PendingWrite[] = [];
       const after: (StoredRow | null)[] = [];

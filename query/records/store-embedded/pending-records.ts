@@ -1,7 +1,6 @@
+import { join } from 'node:path';
 import type { Database, ReadStatement } from '#engine/database.ts';
-import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.ts';
-import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
-import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { FlushTimes } from '#kernel/durable-files/flushed-log.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { joinedText } from '../sql/joined-text.ts';
@@ -10,18 +9,20 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { Engine } from '../store/record-store.ts';
 import { statementRecords } from '../store/statement-writes.ts';
 import { UpdateValues } from '../store/update-values.ts';
+import { type BoundedEntry, BoundedLog, type LogLimits } from './bounded-log.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { blockLine, blockOf, type PendingBlock } from './pending-block.ts';
-import { type StoredEntry, storeEntries } from './store-entries.ts';
+import { storeBlocks } from './store-blocks.ts';
+import { storeWrites } from './store-writes.ts';
 
-/** The writes of one request: one line of the log, written completely or not at all. */
-interface PendingEntry extends LogEntry, StoredEntry {
-  /** Empty as soon as the log has it. */
-  line: Uint8Array;
-  readonly size: number;
-  /** Its position among all writes; 0: not applied yet. */
-  number: number;
-  readonly account: string;
+interface WritesEntry extends BoundedEntry {
+  readonly writes: readonly RecordWrite[];
+}
+
+interface BlockEntry extends BoundedEntry {
+  readonly block: PendingBlock;
+  /** Of its receipt, among the writes. */
+  receiptNumber: number;
 }
 
 export interface PendingWrite {
@@ -37,164 +38,140 @@ interface WrittenBy {
   readonly seen: () => void;
 }
 
-/** Bytes of lines: the most that wait for the table, in total and for one account, and the most of one flush. */
-const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
-/** Of the bytes of a block: other writes are objects, too, until they are stored, and take more. */
-const blockShare = 0.5;
+const mebibyte = 1024 * 1024;
+const usualLimits: LogLimits = { pending: 32 * mebibyte, account: 16 * mebibyte, flush: 8 * mebibyte };
+/** Writes are objects, too, until they are stored, and take more memory than the rows of a block. */
+const blockLimits: LogLimits = { pending: 64 * mebibyte, account: 32 * mebibyte, flush: 16 * mebibyte };
 const { signal: never } = new AbortController();
-const noBytes = new Uint8Array(0);
 
 /**
  * Writes that are durable in a write-ahead log before they reach the table, for a process with an exclusive store
  * (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file,
  * which all waiting writes share; the table gets them in a few large statements. Until then `KnownRecords` has
  * the newest state of a record.
+ *
+ * Blocks have a log of their own, so that nobody's read waits for the INSERT of another account's bulk. A record of a block
+ * is not in memory: it is only read, and changed, when the table has it.
  */
 export class PendingRecords {
-  readonly #log: FlushedLog<PendingEntry>;
   readonly #known: KnownRecords;
-  readonly #limits: typeof usualLimits;
-  readonly #bytesOf = new Map<string, number>();
-  #bytes = 0;
+  readonly #writes: BoundedLog<WritesEntry>;
+  readonly #blocks: BoundedLog<BlockEntry>;
 
-  private constructor(args: {
-    readonly log: FlushedLog<PendingEntry>;
-    readonly known: KnownRecords;
-    readonly limits: typeof usualLimits;
-  }) {
-    this.#log = args.log;
-    this.#known = args.known;
-    this.#limits = args.limits;
+  private constructor(known: KnownRecords, writes: BoundedLog<WritesEntry>, blocks: BoundedLog<BlockEntry>) {
+    this.#known = known;
+    this.#writes = writes;
+    this.#blocks = blocks;
   }
 
-  /** First flushes the log of an earlier process into the table. @param args.directory of the log */
+  /** First flushes the logs of an earlier process into the table. @param args.directory of the logs */
   static async open(
     args: Engine & {
       readonly directory: string;
       readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
       readonly known: KnownRecords;
-      readonly limits?: Partial<typeof usualLimits>;
+      readonly limits?: Partial<LogLimits>;
       readonly times?: Partial<FlushTimes>;
     },
   ): Promise<PendingRecords> {
-    const { directory, log, times, known } = args;
-    const values = new UpdateValues(args);
-    const flushed = await FlushedLog.open<PendingEntry>({
-      what: 'records',
+    const { directory, log, times, known, limits } = args;
+    const engine = { ...args, values: new UpdateValues(args) };
+    const what = 'records';
+    const writes = await BoundedLog.open<WritesEntry>({
+      what,
       directory,
-      entryOf,
       log,
       times,
-      store(entries, again) {
-        return storeEntries({ ...args, values }, entries, again);
+      limits: { ...usualLimits, ...limits },
+      entryOf: (line) => ({ ...entryFor('', line), writes: parsed(line) as readonly RecordWrite[] }),
+      store: (entries, again) =>
+        storeWrites(
+          engine,
+          entries.flatMap((entry) => entry.writes),
+          again,
+        ),
+      stored(entries) {
+        for (const entry of entries)
+          for (const { spaceId, id } of entry.writes) known.settle(spaceId, id, entry.number);
       },
-      // nothing is written before it is open
-      stored: (entries) => pending.#settle(entries),
     });
-    const limits = { ...usualLimits, ...args.limits };
-    const pending = new PendingRecords({ log: flushed, known, limits });
-    return pending;
+    const blocks = await BoundedLog.open<BlockEntry>({
+      what,
+      directory: join(directory, 'blocks'),
+      log,
+      times,
+      limits: { ...blockLimits, ...limits },
+      entryOf: (line) => ({ ...entryFor('', line), block: blockOf(parsed(line)), receiptNumber: 0 }),
+      store: (entries, again) =>
+        storeBlocks(
+          engine,
+          entries.map(({ block }) => block),
+          again,
+        ),
+      stored(entries) {
+        for (const { block, receiptNumber } of entries) {
+          const { spaceId, receipt } = block;
+          known.settleBlock(spaceId);
+          if (receipt !== null) known.settle(receipt.spaceId, receipt.id, receiptNumber);
+        }
+      },
+    });
+    return new PendingRecords(known, writes, blocks);
   }
 
   /** Makes the writes of one request, all or none. Resolves when they are durable and can be seen. */
-  async write(writes: readonly PendingWrite[], by: WrittenBy): Promise<void> {
+  async write(writes: readonly PendingWrite[], { account, signal, seen }: WrittenBy): Promise<void> {
     const records = writes.map(({ write }) => write);
     const line =
       records.length <= statementRecords
         ? Buffer.from(`${JSON.stringify(records)}\n`)
         : await longLine(records);
-    const entry = { ...entryFor(by, records, null), line, size: line.byteLength };
-    await this.#append(entry, by, () => {
+    const entry: WritesEntry = { ...entryFor(account, line), writes: records };
+    await this.#writes.append(entry, signal, () => {
       for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
+      seen();
     });
   }
 
-  /** The same with a block. Its records can only be found by statements, behind a flush. */
-  async writeBlock(block: PendingBlock, by: WrittenBy): Promise<void> {
-    const { receipt } = block;
-    const entry = {
-      ...entryFor(by, [], block),
-      ...(await blockLine(block)),
-      size: block.rows.byteLength * blockShare,
+  /** The same with a block. */
+  async writeBlock(block: PendingBlock, { account, signal, seen }: WrittenBy): Promise<void> {
+    const { receipt, spaceId, rows } = block;
+    const { line, checksum } = await blockLine(block);
+    const entry: BlockEntry = {
+      ...entryFor(account, line),
+      size: rows.byteLength,
+      checksum,
+      block,
+      receiptNumber: 0,
     };
-    await this.#append(entry, by, () => {
-      this.#known.applyBlock(block.spaceId, entry.number);
-      if (receipt !== null) this.#known.apply(receipt, null, entry.number);
+    await this.#blocks.append(entry, signal, () => {
+      this.#known.applyBlock(spaceId, entry.number);
+      if (receipt !== null) {
+        entry.receiptNumber = this.#writes.number();
+        this.#known.apply(receipt, null, entry.receiptNumber);
+      }
+      seen();
     });
   }
 
-  /** @param apply shows the writes in memory */
-  async #append(entry: PendingEntry, { signal, seen }: WrittenBy, apply: () => void): Promise<void> {
-    const { account, size } = entry;
-    while (!this.#fits(account, size)) await this.#makeRoom(signal);
-    this.#count(account, size);
-    try {
-      await this.#log.append(entry);
-    } catch (error) {
-      this.#count(account, -size);
-      throw error;
-    }
-    // one step from here on: nobody sees some of the writes without the others, or an outdated cached result
-    entry.line = noBytes;
-    entry.number = this.#log.number();
-    apply();
-    seen();
-    this.#log.schedule(this.#bytes >= this.#limits.flush);
-  }
-
-  /** The same as `settled` if the space has blocks that the table lacks, whose records are not in memory; null: it has none. */
+  /** Resolves when the table has the blocks of the space; null: it has them already. */
   settledBlocks(spaceId: string, signal: AbortSignal): Promise<void> | null {
-    return this.#known.hasBlocks(spaceId) ? this.settled(spaceId, signal) : null;
+    const flushed = this.#blocks.settled(this.#known.lastBlock(spaceId));
+    return flushed && untilAborted(flushed, signal);
   }
 
   /** Resolves when the table has all records of the space; null: it has them already. */
   settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
-    const last = spaceId === allSpaces ? this.#log.last : this.#known.lastPending(spaceId);
-    if (last === undefined || this.#log.has(last)) return null;
-    const flushed = this.#log.flush(last);
-    return signal === undefined ? flushed : untilAborted(flushed, signal);
+    const isAll = spaceId === allSpaces;
+    const writes = this.#writes.settled(isAll ? this.#writes.last : this.#known.lastPending(spaceId));
+    const blocks = this.#blocks.settled(isAll ? this.#blocks.last : this.#known.lastBlock(spaceId));
+    const flushed = writes && blocks ? Promise.all([writes, blocks]).then(() => {}) : (writes ?? blocks);
+    return flushed === null || signal === undefined ? flushed : untilAborted(flushed, signal);
   }
 
-  /** Flushes all pending writes into the table. The log keeps what fails for the next start. */
+  /** Flushes all pending writes into the table. The logs keep what fails for the next start. */
   async close(): Promise<void> {
-    await this.#log.close();
-  }
-
-  #fits(account: string, size: number): boolean {
-    const own = this.#bytesOf.get(account) ?? 0;
-    // a write larger than a share is admitted when nothing else waits
-    const fitsOwn = own === 0 || own + size <= this.#limits.account;
-    return fitsOwn && (this.#bytes === 0 || this.#bytes + size <= this.#limits.pending);
-  }
-
-  async #makeRoom(signal: AbortSignal): Promise<void> {
-    try {
-      await untilAborted(this.#log.flush(this.#log.last), signal);
-    } catch (cause) {
-      signal.throwIfAborted();
-      throw overloaded('the table does not take records', cause);
-    }
-    // writes that are not in the log yet can't be flushed: they reach it meanwhile
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
-
-  #count(account: string, size: number): void {
-    this.#bytes += size;
-    const own = (this.#bytesOf.get(account) ?? 0) + size;
-    if (own > 0) this.#bytesOf.set(account, own);
-    else this.#bytesOf.delete(account);
-  }
-
-  #settle(entries: readonly PendingEntry[]): void {
-    for (const { writes, block, size, number, account } of entries) {
-      for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
-      if (block !== null) {
-        const { spaceId, receipt } = block;
-        this.#known.settleBlock(spaceId);
-        if (receipt !== null) this.#known.settle(receipt.spaceId, receipt.id, number);
-      }
-      this.#count(account, -size);
-    }
+    await Promise.all([this.#writes.close(), this.#blocks.close()]);
   }
 }
 
@@ -204,22 +181,12 @@ async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {
   return Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
 }
 
-/** @param line a list of writes, or an object: a block */
-function entryOf(line: Uint8Array): PendingEntry {
-  const parsed = JSON.parse(Buffer.from(line).toString('utf8')) as readonly RecordWrite[] | object;
-  const nobody = { account: '' };
-  const entry = Array.isArray(parsed)
-    ? entryFor(nobody, parsed as readonly RecordWrite[], null)
-    : entryFor(nobody, [], blockOf(parsed));
-  return { ...entry, line, size: line.byteLength };
+function parsed(line: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(line).toString('utf8')) as unknown;
 }
 
-function entryFor(
-  { account }: Pick<WrittenBy, 'account'>,
-  writes: readonly RecordWrite[],
-  block: PendingBlock | null,
-): PendingEntry {
-  return { line: noBytes, size: 0, writes, block, number: 0, account };
+function entryFor(account: string, line: Uint8Array): BoundedEntry {
+  return { line, size: line.byteLength, number: 0, account };
 }
 
 /** The same database, but statements about all records of a space wait until the table has them. */
