@@ -6,6 +6,7 @@ import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
+import { engineArguments } from './engine-arguments.ts';
 import { engineSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { mostReads, ReadPlaces } from './read-places.ts';
@@ -266,7 +267,7 @@ function openSession(chdb: typeof import('chdb'), path: string, settings: Settin
 
 function newSession(chdb: typeof import('chdb'), path: string): Session {
   try {
-    return new chdb.Session(path);
+    return new chdb.Session(path, { connectionArgs: engineArguments() });
   } catch (cause) {
     const reason = (cause as Error).message.split('\n')[0];
     throw new Error(
