@@ -47,7 +47,7 @@ function callsInSource(): readonly { readonly place: string; readonly text: stri
 const elsewhere = [
   // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
   /store-embedded\/pending-records\.ts:\d+/,
-  /store-embedded\/store-writes\.ts:\d+ .*table\.selectByIds\(/,
+  /store-embedded\/store-(?:writes|blocks)\.ts:\d+ .*table\.selectByIds\(/,
   // update-values.test.ts
   /store\/update-values\.ts/,
   // clickhouse-addresses.full.ts
@@ -65,7 +65,7 @@ const onlyAlone = [
   /engine\/id-filter\.ts:\d+/,
   /store-embedded\/space-preloads\.ts:\d+/,
   /store-embedded\/key-filter\.ts:\d+/,
-  /store-embedded\/store-writes\.ts:\d+/,
+  /store-embedded\/store-(?:writes|blocks)\.ts:\d+/,
 ];
 /** What is done only where several processes write to the store. */
 const onlyShared = [

@@ -1,9 +1,9 @@
 import type { Migration } from '../migrate.ts';
-import { partForms, recordsTable } from './record-tables.ts';
+import { fewMarks, recordsTable } from './record-tables.ts';
 
-/** The form of new parts of the records table. Parts that are there stay as they are. */
+/** Of new parts of the records table. Parts that are there stay as they are. */
 export const recordParts: Migration = {
   version: 116,
   name: 'parts of records',
-  statements: (database) => [`ALTER TABLE ${database}.${recordsTable} MODIFY SETTING ${partForms}`],
+  statements: (database) => [`ALTER TABLE ${database}.${recordsTable} MODIFY SETTING ${fewMarks}`],
 };

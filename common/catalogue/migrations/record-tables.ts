@@ -72,12 +72,11 @@ export const recordTables: Migration = {
 };
 
 /**
- * A row has some 190 streams, most of them empty: as many files of a wide part cost four times as much as the rows of an
- * INSERT. So an INSERT makes a compact part, a single file, and merges make wide ones, which reads prefer. And of a compact
- * part a read loads the marks of all streams, unless each column has only one (docs/decisions/091-bulk.md).
+ * A compact part has one mark for each column, in place of one for each stream: a read loads them all
+ * (docs/decisions/091-bulk.md).
  */
-export const partForms = 'min_level_for_wide_part = 1, write_marks_for_substreams_in_compact_parts = 0';
+export const fewMarks = 'write_marks_for_substreams_in_compact_parts = 0';
 
 /** Settings of a table whose parts become parts of the records table, and are never merged before. */
-export const stageSettings = `${granules}, ${blocks}, ${updatable}, ${durable}, ${partForms},
+export const stageSettings = `${granules}, ${blocks}, ${updatable}, ${durable}, ${fewMarks},
   max_bytes_to_merge_at_min_space_in_pool = 1, max_bytes_to_merge_at_max_space_in_pool = 1`;

@@ -121,7 +121,11 @@ export class EmbeddedStore implements WritableStore {
   }
 
   selectivity(space: RecordSpace): ReturnType<RecordStore['selectivity']> {
-    return this.#reads.selectivity(space);
+    // a count of what the table has by now would say that the space is small
+    const waiting = this.#pending.settledBlocks(space.id);
+    return waiting === null
+      ? this.#reads.selectivity(space)
+      : waiting.then(() => this.#reads.selectivity(space));
   }
 
   findNow({ id }: RecordSpace, plan: ReadPlan): FoundNow | null {
@@ -131,14 +135,15 @@ export class EmbeddedStore implements WritableStore {
   }
 
   find(find: StoreFind): Promise<readonly StoredRow[] | null> {
-    const { space, plan } = find;
+    const { space, plan, signal } = find;
     const { plain, others, hashed } = plan.conditions;
     const shapes = hashed.length === 0 ? shapesOf(plan) : [];
     // without an index, only a small space is searched in memory
     const isScan = others.length > 0 && plain.length === 0 && shapes.length === 0;
     this.#preloads.missed(space, isScan ? 'look-up' : 'search');
     this.#tables.missed(space.id, shapes);
-    return this.#reads.find(find);
+    const waiting = this.#pending.settledBlocks(space.id, signal);
+    return waiting === null ? this.#reads.find(find) : waiting.then(() => this.#reads.find(find));
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {

@@ -41,7 +41,7 @@ interface WrittenBy {
 const mebibyte = 1024 * 1024;
 const usualLimits: LogLimits = { pending: 32 * mebibyte, account: 16 * mebibyte, flush: 8 * mebibyte };
 /** Writes are objects, too, until they are stored, and take more memory than the rows of a block. */
-const blockLimits: LogLimits = { pending: 64 * mebibyte, account: 32 * mebibyte, flush: 16 * mebibyte };
+const blockLimits: LogLimits = { pending: 96 * mebibyte, account: 48 * mebibyte, flush: 24 * mebibyte };
 const { signal: never } = new AbortController();
 
 /**
@@ -155,9 +155,9 @@ export class PendingRecords {
   }
 
   /** Resolves when the table has the blocks of the space; null: it has them already. */
-  settledBlocks(spaceId: string, signal: AbortSignal): Promise<void> | null {
+  settledBlocks(spaceId: string, signal?: AbortSignal): Promise<void> | null {
     const flushed = this.#blocks.settled(this.#known.lastBlock(spaceId));
-    return flushed && untilAborted(flushed, signal);
+    return flushed === null || signal === undefined ? flushed : untilAborted(flushed, signal);
   }
 
   /** Resolves when the table has all records of the space; null: it has them already. */

@@ -11,7 +11,7 @@ import { uniqueSlots } from '../structure/slots.ts';
 import type { KnownRecords } from './known-records.ts';
 
 interface SpacePreloadsParts extends Engine {
-  readonly known: Pick<KnownRecords, 'load' | 'tables'>;
+  readonly known: Pick<KnownRecords, 'load' | 'tables' | 'lastBlock'>;
   readonly log: Pick<Log, 'warn'>;
   /** Look-ups that the table answers before a preload is considered. */
   readonly fewestMisses?: number | undefined;
@@ -61,7 +61,8 @@ export class SpacePreloads {
 
   /** To be called when the engine had to be queried for the space. */
   missed(space: RecordSpace, kind: keyof typeof costs): void {
-    if (!this.#parts.known.tables.keeps || this.#parts.known.tables.has(space.id)) return;
+    const { known } = this.#parts;
+    if (!known.tables.keeps || known.tables.has(space.id)) return;
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
       misses = { count: 0, threshold: this.#fewest, notBefore: 0 };
@@ -69,7 +70,8 @@ export class SpacePreloads {
     }
     misses.count += costs[kind];
     if (misses.count < misses.threshold || this.#running !== null || this.#closed) return;
-    if (misses.notBefore > performance.now()) return;
+    // of records that the table lacks, neither the number nor the size is known
+    if (misses.notBefore > performance.now() || known.lastBlock(space.id) !== undefined) return;
     this.#running = this.#preload(space, misses).finally(() => {
       this.#running = null;
     });

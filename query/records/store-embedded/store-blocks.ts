@@ -1,11 +1,20 @@
 import { chunksOf } from '#kernel/limits/chunks-of.ts';
+import { addToList } from '../store/add-to-list.ts';
 import type { Engine } from '../store/record-store.ts';
 import type { UpdateValues } from '../store/update-values.ts';
 import { idsIn, type PendingBlock } from './pending-block.ts';
 import { storeWrites } from './store-writes.ts';
 
-/** Bytes of one INSERT. Each becomes one part of the table. */
+/** The most bytes of an INSERT, which becomes one part of the table. */
 const insertBytes = 32 * 1024 * 1024;
+/**
+ * A part of less than 10 MiB in the engine's memory is a single file, and another one has some 190, each of them synced: as
+ * many as cost four times as much as the rows, unless these are many.
+ */
+const compactBytes = 10_000_000;
+const manyBytes = 20 * 1024 * 1024;
+/** What the engine's memory has for a row in addition to its bytes, mostly for columns without a value. */
+const rowBytes = 470;
 /** Ids of one look-up. */
 const lookLimit = 1000;
 
@@ -21,27 +30,56 @@ export async function storeBlocks(
   const { db, table } = engine;
   const receipts = blocks.flatMap(({ receipt }) => receipt ?? []);
   if (receipts.length > 0) await storeWrites(engine, receipts, again);
-  let some: PendingBlock[] = [];
-  let bytes = 0;
-  const insert = async (): Promise<void> => {
-    const [first] = some;
-    if (first === undefined) return;
-    const { columns, types, spaceId } = first;
-    const lines = some.length === 1 ? first.rows : Buffer.concat(some.map(({ rows }) => rows));
+  const left: PendingBlock[] = [];
+  for (const block of blocks) if (!again || !(await isStored(engine, block))) left.push(block);
+  for (const some of insertsOf(left)) {
+    const [{ columns, types, spaceId, rows }] = some as [PendingBlock];
+    const lines = some.length === 1 ? rows : Buffer.concat(some.map((block) => block.rows));
     await db.insert({ ...table.recordRows, columns, types, lines, home: table.homeOf(spaceId) });
-  };
-  for (const block of [...blocks].sort(byShape)) {
-    if (again && (await isStored(engine, block))) continue;
-    const fits = bytes + block.rows.byteLength <= insertBytes && shapeOf(block) === shapeOf(some[0] ?? block);
-    if (!fits) {
-      await insert();
+  }
+}
+
+/** The blocks of each INSERT. */
+export function* insertsOf(blocks: readonly PendingBlock[]): Generator<readonly PendingBlock[]> {
+  const shapes = new Map<string, PendingBlock[]>();
+  for (const block of blocks) addToList(shapes, block.columns.join(), block);
+  for (const same of shapes.values())
+    for (const many of packed(same, bytesOf, insertBytes)) {
+      if (sum(many, bytesOf) >= manyBytes) yield many;
+      else yield* packed(many, sizeInEngine, compactBytes);
+    }
+}
+
+/** Runs of blocks that have at most so many bytes together; a larger block is alone. */
+function* packed(
+  blocks: readonly PendingBlock[],
+  sizeOf: (block: PendingBlock) => number,
+  most: number,
+): Generator<readonly PendingBlock[]> {
+  let some: PendingBlock[] = [];
+  let size = 0;
+  for (const block of blocks) {
+    if (some.length > 0 && size + sizeOf(block) > most) {
+      yield some;
       some = [];
-      bytes = 0;
+      size = 0;
     }
     some.push(block);
-    bytes += block.rows.byteLength;
+    size += sizeOf(block);
   }
-  await insert();
+  if (some.length > 0) yield some;
+}
+
+function bytesOf({ rows }: PendingBlock): number {
+  return rows.byteLength;
+}
+
+function sizeInEngine({ rows, begins }: PendingBlock): number {
+  return rows.byteLength + rowBytes * begins.length;
+}
+
+function sum(blocks: readonly PendingBlock[], sizeOf: (block: PendingBlock) => number): number {
+  return blocks.reduce((all, block) => all + sizeOf(block), 0);
 }
 
 /** A block is stored as a whole, so one of its records proves all. Those that later writes removed are removed again. */
@@ -52,13 +90,4 @@ async function isStored({ db, table }: Engine, block: PendingBlock): Promise<boo
     if ((await db.rows(table.selectByIds(addresses, '_id'))).length > 0) return true;
   }
   return false;
-}
-
-function shapeOf({ columns }: PendingBlock): string {
-  return columns.join();
-}
-
-function byShape(a: PendingBlock, b: PendingBlock): number {
-  const [left, right] = [shapeOf(a), shapeOf(b)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }
