@@ -333,8 +333,8 @@ t.test('by an upload link', async (t) => {
   t.match(asked, [
     'options ',
     'plan upload=sealed',
-    'state uploaded=true&upload=sealed',
-    /^parts parts=\d-8&upload=sealed$/,
+    'state upload=sealed&uploaded=true',
+    /^parts upload=sealed&parts=\d-8$/,
     'complete upload=sealed',
   ]);
 });

@@ -40,7 +40,10 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated:
     results: cache,
     listeners: new Map(),
     lookUp: async () => [before],
-    pending: { write: async (_: unknown, { seen }: { seen: () => void }) => seen() },
+    pending: {
+      settledBlocks: () => null,
+      write: async (_: unknown, { seen }: { seen: () => void }) => seen(),
+    },
   } as unknown as ConstructorParameters<typeof LoggedWrites>[0]);
   await (await write(writes)).invalidated;
   return Object.keys(results).filter((name) => cache.get(space, name) !== undefined);
