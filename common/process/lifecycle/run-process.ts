@@ -5,7 +5,6 @@ import { secretsOf } from '#kernel/config/secrets-of.ts';
 import { createLog, type Log } from '#kernel/log/log.ts';
 import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
 import { type Tracing, untraced } from '#kernel/telemetry/tracing.ts';
-import { boundHeapGrowth } from './bound-heap-growth.ts';
 import { commandLine, failStart, helpIfAsked } from './command-line.ts';
 import { endedNode } from './ended-node.ts';
 import { openServices } from './open-services.ts';
@@ -35,7 +34,6 @@ type LoadServices = () => Promise<readonly ServiceFactory[]>;
 /** Runs services on one port until a signal stops the process, in this process or in several workers. */
 export async function runProcess(load: LoadServices): Promise<void> {
   helpIfAsked(help);
-  boundHeapGrowth();
   try {
     const config = readConfig(process.env);
     const secrets = secretsOf(config);
