@@ -2,36 +2,16 @@
 import t from 'tap';
 import { badText, startClamd } from '../services/clamd.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { startRestrictedRedis } from '../services/redis-rights.ts';
-import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
-import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startClickhouse } from '../services/start-clickhouse.ts';
-import { killAll, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { runToEnd, type Sluice } from '../services/start-sluice.ts';
+import { twoGateways } from '../services/two-gateways.ts';
 
 const clamd = await startClamd();
-const server = await startClickhouse();
-const redis = await startRestrictedRedis();
-const stub = await startS3Stub();
-t.teardown(async () => {
-  await clamd.stop();
-  await server.close();
-  await redis.stop();
-  await stub.close();
-});
+t.teardown(() => clamd.stop());
 const largest = 1000;
-const env = {
-  ...stubSettings(stub),
-  CLICKHOUSE_URL: server.url,
-  REDIS_URL: redis.url,
-  REDIS_USERNAME: redis.user.username,
-  REDIS_PASSWORD: redis.user.password,
+const { one, two, env } = await twoGateways(t, {
   CLAMD_ADDRESS: clamd.text,
   SCAN_MAX_BYTES: `${largest}`,
-};
-// the first one makes the tables
-const one = await startSluice({ script: 'gateway/main.ts', env });
-const two = await startSluice({ script: 'gateway/main.ts', env });
-t.teardown(() => killAll([one, two]));
+});
 
 interface Sent {
   readonly method?: string;

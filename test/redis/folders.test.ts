@@ -1,31 +1,10 @@
 /** A path of a folder between two gateways: it gets one file, and readers of the one see what the other replaced. */
 import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { startRestrictedRedis } from '../services/redis-rights.ts';
-import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
-import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startClickhouse } from '../services/start-clickhouse.ts';
-import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
+import type { Sluice } from '../services/start-sluice.ts';
+import { twoGateways } from '../services/two-gateways.ts';
 
-const server = await startClickhouse();
-const redis = await startRestrictedRedis();
-const stub = await startS3Stub();
-t.teardown(async () => {
-  await server.close();
-  await redis.stop();
-  await stub.close();
-});
-const env = {
-  ...stubSettings(stub),
-  CLICKHOUSE_URL: server.url,
-  REDIS_URL: redis.url,
-  REDIS_USERNAME: redis.user.username,
-  REDIS_PASSWORD: redis.user.password,
-};
-// the first one makes the tables
-const one = await startSluice({ script: 'gateway/main.ts', env });
-const two = await startSluice({ script: 'gateway/main.ts', env });
-t.teardown(() => killAll([one, two]));
+const { one, two } = await twoGateways(t);
 
 interface Sent {
   readonly method?: string;

@@ -47,11 +47,9 @@ export function blockOf(line: unknown): PendingBlock {
   return { ...block, rows: Buffer.from(rows, 'base64'), begins: new Uint32Array(places.buffer) };
 }
 
-/** The ids of the records. */
-export function idsIn({ rows, begins }: Pick<PackedBlock, 'rows' | 'begins'>): readonly string[] {
+/** The id of the first record. @param rows of a block */
+export function firstIdIn(rows: Buffer): string {
   const span: Span = { start: 0, end: 0 };
-  return Array.from(begins, (begin) => {
-    idSpan(rows, begin, span);
-    return rows.toString('latin1', span.start, span.end);
-  });
+  idSpan(rows, 0, span);
+  return rows.toString('latin1', span.start, span.end);
 }

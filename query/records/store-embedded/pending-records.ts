@@ -156,8 +156,7 @@ export class PendingRecords {
 
   /** Resolves when the table has the blocks of the space; null: it has them already. */
   settledBlocks(spaceId: string, signal?: AbortSignal): Promise<void> | null {
-    const flushed = this.#blocks.settled(this.#known.lastBlock(spaceId));
-    return flushed === null || signal === undefined ? flushed : untilAborted(flushed, signal);
+    return until(this.#blocks.settled(this.#known.lastBlock(spaceId)), signal);
   }
 
   /** Resolves when the table has all records of the space; null: it has them already. */
@@ -165,14 +164,20 @@ export class PendingRecords {
     const isAll = spaceId === allSpaces;
     const writes = this.#writes.settled(isAll ? this.#writes.last : this.#known.lastPending(spaceId));
     const blocks = this.#blocks.settled(isAll ? this.#blocks.last : this.#known.lastBlock(spaceId));
-    const flushed = writes && blocks ? Promise.all([writes, blocks]).then(() => {}) : (writes ?? blocks);
-    return flushed === null || signal === undefined ? flushed : untilAborted(flushed, signal);
+    return until(
+      writes && blocks ? Promise.all([writes, blocks]).then(() => {}) : (writes ?? blocks),
+      signal,
+    );
   }
 
   /** Flushes all pending writes into the table. The logs keep what fails for the next start. */
   async close(): Promise<void> {
     await Promise.all([this.#writes.close(), this.#blocks.close()]);
   }
+}
+
+function until(flushed: Promise<void> | null, signal: AbortSignal | undefined): Promise<void> | null {
+  return flushed === null || signal === undefined ? flushed : untilAborted(flushed, signal);
 }
 
 async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {

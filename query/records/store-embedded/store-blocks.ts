@@ -1,8 +1,7 @@
-import { chunksOf } from '#kernel/limits/chunks-of.ts';
 import { addToList } from '../store/add-to-list.ts';
 import type { Engine } from '../store/record-store.ts';
 import type { UpdateValues } from '../store/update-values.ts';
-import { idsIn, type PendingBlock } from './pending-block.ts';
+import { firstIdIn, type PendingBlock } from './pending-block.ts';
 import { storeWrites } from './store-writes.ts';
 
 /** The most bytes of an INSERT, which becomes one part of the table. */
@@ -15,8 +14,6 @@ const compactBytes = 10_000_000;
 const manyBytes = 20 * 1024 * 1024;
 /** What the engine's memory has for a row in addition to its bytes, mostly for columns without a value. */
 const rowBytes = 470;
-/** Ids of one look-up. */
-const lookLimit = 1000;
 
 /**
  * Flushes blocks into the table, many of them by one INSERT. It can be repeated.
@@ -40,7 +37,7 @@ export async function storeBlocks(
 }
 
 /** The blocks of each INSERT. */
-export function* insertsOf(blocks: readonly PendingBlock[]): Generator<readonly PendingBlock[]> {
+function* insertsOf(blocks: readonly PendingBlock[]): Generator<readonly PendingBlock[]> {
   const shapes = new Map<string, PendingBlock[]>();
   for (const block of blocks) addToList(shapes, block.columns.join(), block);
   for (const same of shapes.values())
@@ -82,12 +79,7 @@ function sum(blocks: readonly PendingBlock[], sizeOf: (block: PendingBlock) => n
   return blocks.reduce((all, block) => all + sizeOf(block), 0);
 }
 
-/** A block is stored as a whole, so one of its records proves all. Those that later writes removed are removed again. */
-async function isStored({ db, table }: Engine, block: PendingBlock): Promise<boolean> {
-  const { spaceId } = block;
-  for (const ids of chunksOf(idsIn(block), lookLimit)) {
-    const addresses = ids.map((id) => ({ spaceId, id }));
-    if ((await db.rows(table.selectByIds(addresses, '_id'))).length > 0) return true;
-  }
-  return false;
+/** A block is stored as a whole, so its first record proves all. None is changed or removed while the log has the block. */
+async function isStored({ db, table }: Engine, { spaceId, rows }: PendingBlock): Promise<boolean> {
+  return (await db.rows(table.selectByIds([{ spaceId, id: firstIdIn(rows) }], '_id'))).length > 0;
 }
