@@ -1,0 +1,163 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AnswerParser } from './answer-parser.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** The status line and the fields, as Latin-1. */
+  readonly head: string;
+  /** The body, if the request asked to keep it. */
+  readonly body: Buffer;
+  /** Of the head and the body. */
+  readonly bytes: number;
+}
+
+/** What a request wants of its answer. */
+export interface AnswerOptions {
+  /** Bytes of the body that are kept; 0 by default. */
+  readonly keep?: number;
+  /** Gets the bytes of the body as they come. They are valid only during the call. */
+  readonly onBody?: (bytes: Buffer) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One keep-alive connection of HTTP/1.1 without a client in between: encoded requests go straight to the socket. One request
+ * at a time. A connection that failed stays closed.
+ */
+export class Connection {
+  readonly #socket: Socket;
+  #parser: AnswerParser | null = null;
+  #resolve: ((answer: Answer) => void) | null = null;
+  #reject: ((error: Error) => void) | null = null;
+  #onDrain: (() => void) | null = null;
+  #failure: Error | null = null;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('drain', () => this.#drained());
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new ConnectionClosed()));
+  }
+
+  /** Rejects with the socket's error, or the signal's reason. */
+  static open(url: string, signal?: AbortSignal): Promise<Connection> {
+    const { protocol, hostname, port } = new URL(url);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const isTls = protocol === 'https:';
+    const address = { host, port: Number(port || (isTls ? 443 : 80)), ...(signal ? { signal } : {}) };
+    return new Promise((resolve, reject) => {
+      // a load test may go to a server with a certificate of its own
+      const socket = isTls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
+      const fail = (error: Error): void => reject(error);
+      socket.once('error', fail);
+      socket.once(isTls ? 'secureConnect' : 'connect', () => {
+        socket.off('error', fail);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  get closed(): boolean {
+    return this.#failure !== null;
+  }
+
+  /**
+   * Sends a request and resolves with its answer, which may come before the end of the body; the rest of the body is then
+   * not sent, and the connection is closed.
+   * @param head with the empty line at its end
+   */
+  async send(head: string | Buffer, body?: Buffer | Iterable<Buffer>, options: AnswerOptions = {}) {
+    if (this.#failure !== null) throw this.#failure;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#parser = new AnswerParser(/^HEAD /.test(head.toString('latin1', 0, 5)), options);
+    const abort = (): void => this.#abort(options.signal as AbortSignal);
+    options.signal?.addEventListener('abort', abort, { once: true });
+    if (options.signal?.aborted) abort();
+    try {
+      if (body === undefined) this.#socket.write(head, 'latin1');
+      else {
+        answer.catch(() => {});
+        await this.#write(head, body);
+      }
+      return await answer;
+    } finally {
+      options.signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  close(): void {
+    this.#fail(new ConnectionClosed());
+    this.#socket.destroy();
+  }
+
+  async #write(head: string | Buffer, body: Buffer | Iterable<Buffer>): Promise<void> {
+    const socket = this.#socket;
+    // in one write with what fits
+    socket.cork();
+    process.nextTick(() => socket.uncork());
+    socket.write(head, 'latin1');
+    for (const slice of Buffer.isBuffer(body) ? [body] : body) {
+      if (this.#parser === null || this.#failure !== null) {
+        this.close();
+        return;
+      }
+      if (!socket.write(slice)) {
+        await new Promise<void>((resolve) => {
+          this.#onDrain = resolve;
+        });
+      }
+    }
+  }
+
+  #receive(chunk: Buffer): void {
+    const parser = this.#parser;
+    if (parser === null) {
+      this.#socket.destroy(new Error('bytes came without a request'));
+      return;
+    }
+    let answer: Answer | null;
+    try {
+      answer = parser.add(chunk);
+    } catch (error) {
+      this.#socket.destroy(error as Error);
+      return;
+    }
+    if (answer === null) return;
+    this.#parser = null;
+    this.#resolve?.(answer);
+    this.#drained();
+    if (parser.closes) this.close();
+  }
+
+  #drained(): void {
+    this.#onDrain?.();
+    this.#onDrain = null;
+  }
+
+  #abort(signal: AbortSignal): void {
+    this.#fail(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+    this.#socket.destroy();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    if (this.#parser?.endsWithConnection) this.#resolve?.(this.#parser.end());
+    else this.#reject?.(this.#failure);
+    this.#parser = null;
+    this.#drained();
+  }
+}
+
+class ConnectionClosed extends Error {
+  readonly code = 'ECONNRESET';
+
+  constructor() {
+    super('the connection was closed before the answer');
+  }
+}

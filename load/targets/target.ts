@@ -1,0 +1,68 @@
+import type { Mix, MixRequest } from '../mix/mix.ts';
+
+/** Where a load goes, as the command line says it. */
+export interface TargetAddress {
+  readonly kind: 'sluice' | 'pocketbase' | 'parse' | 's3' | 'tus' | 'http';
+  readonly url: string;
+  /** Its credential: a token, `key:secret`, `user:password`. Never in results. */
+  readonly credential: string | null;
+  /** Project, bucket or what else the kind needs. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** A kind of server. */
+export interface TargetKind {
+  /** One sentence for a request of the mix that this kind can't serve, or null. */
+  refuses(request: MixRequest): string | null;
+  /**
+   * Makes what the mix needs, in the main thread, once: spaces and their records.
+   * @returns what each worker needs of it; cloneable
+   */
+  prepare(work: Preparation): Promise<unknown>;
+  /** In each worker. */
+  open(work: Session): Performer;
+  /** Removes what runs have made. */
+  cleanUp(work: Preparation): Promise<void>;
+}
+
+export interface Preparation {
+  readonly mix: Mix;
+  readonly address: TargetAddress;
+  readonly signal: AbortSignal;
+  /** One line for whoever waits. */
+  progress(line: string): void;
+}
+
+export interface Session {
+  readonly mix: Mix;
+  readonly address: TargetAddress;
+  readonly prepared: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface Performer {
+  /**
+   * Performs one request, and resolves with what came of it; it rejects only for mistakes of its own.
+   * The same number gives the same request.
+   */
+  perform(request: MixRequest, number: number, signal: AbortSignal): Promise<Outcome>;
+  close(): void;
+}
+
+export interface Outcome {
+  /** Whether the answer is what the request asked for. */
+  readonly good: boolean;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  /** A word for tables: the server's own code, `ECONNRESET`, `timeout`. Null when all is well. */
+  readonly code: string | null;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  /** What was stored, for verification. */
+  readonly stored?: Stored;
+}
+
+/** Something that the server has acknowledged. */
+export type Stored =
+  | { readonly kind: 'record'; readonly space: string; readonly index: number; readonly id: string }
+  | { readonly kind: 'file'; readonly index: number; readonly bytes: number; readonly path: string };
