@@ -81,6 +81,7 @@ export class LoggedCatalogue extends TableCatalogue {
 
   override async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     while (this.#bytes > pendingLimit) await this.settled(signal);
+    await this.ensureColumns(entry, signal);
     const line = catalogueLine(entry);
     this.#bytes += line.byteLength;
     this.#filter.add(entry.id);

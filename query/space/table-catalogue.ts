@@ -1,8 +1,10 @@
+import { RecordColumns } from '#catalogue/record-columns.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
-import { retiredPart, slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import { retiredPart, slotOf, slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
 import { structureText } from '#records/structure/structure.ts';
 import {
   type CatalogueEntry,
@@ -44,9 +46,13 @@ type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 export class TableCatalogue {
   readonly #db: Database;
   readonly #table: string;
+  readonly #records: RecordsTable;
+  readonly #columns: RecordColumns;
 
   constructor({ db, database }: { readonly db: Database; readonly database: string }) {
     this.#db = db;
+    this.#records = new RecordsTable(db, database);
+    this.#columns = new RecordColumns({ db, database });
     this.#table = `${database}.record_spaces`;
   }
 
@@ -60,6 +66,7 @@ export class TableCatalogue {
    */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     const { id, structure, rules, version } = entry;
+    await this.ensureColumns(entry, signal);
     const row = await this.#insert(valuesOf(entry), version, `${id}:${version}`, signal);
     // equal texts: this version is stored, by this process or by another
     return (
@@ -68,6 +75,14 @@ export class TableCatalogue {
       row.slots === slotsText(structure) &&
       row.rules === rules
     );
+  }
+
+  /** A structure is stored once the tables of its records have its columns. A move's copy is another table. */
+  protected async ensureColumns(entry: CatalogueEntry, signal: AbortSignal): Promise<void> {
+    const { recordsId, leftRecords, structure } = entry;
+    const slots = [...structure.fields.map(slotOf), ...structure.retiredSlots];
+    for (const id of leftRecords === '' ? [recordsId] : [recordsId, leftRecords])
+      await this.#columns.ensure(this.#records.homeOf(id), slots, signal);
   }
 
   /** Marks a space as dropped. Resolves with false if it changed meanwhile: then nothing was stored. */

@@ -22,7 +22,7 @@ const blocks = 'max_compress_block_size = 65536, min_compress_block_size = 8192'
 const merges =
   'enable_vertical_merge_algorithm = 0, merge_selector_enable_heuristic_to_remove_small_parts_at_right = 0';
 
-/** Columns for values; the catalogue assigns one of them to each field of a space: n0, n1 ... t0 ... b0 ... i0 ... */
+/** Columns for values, and how many at most; the catalogue assigns one of them to each field of a space: n0, n1 ... */
 export const slotColumns = {
   n: { count: 16, type: 'Float64' },
   t: { count: 24, type: 'String' },
@@ -30,14 +30,24 @@ export const slotColumns = {
   i: { count: 8, type: 'Int64' },
 } as const;
 
-/** The columns of one kind. */
-export function columnsOf(kind: keyof typeof slotColumns): readonly string[] {
-  const { count, type } = slotColumns[kind];
-  return Array.from({ length: count }, (_, index) => `${kind}${index} Nullable(${type})`);
+/** How many of each kind a table begins with; `RecordColumns` adds the others. */
+const firstCounts = { n: 2, t: 4, b: 1, i: 0 } as const;
+
+/** @param slot of a kind that has columns */
+export function columnOf(slot: string): string {
+  return `${slot} Nullable(${slotColumns[slot[0] as keyof typeof slotColumns].type})`;
 }
 
-/** Those that the table began with (whole-slots.ts). */
-const slots = (['n', 't', 'b'] as const).flatMap(columnsOf);
+/**
+ * The columns that a new table has.
+ * @param replicated then all: a replica may learn of an added column only after it gets an INSERT
+ */
+export function firstColumns(replicated: boolean): readonly string[] {
+  return (Object.keys(slotColumns) as (keyof typeof slotColumns)[]).flatMap((kind) => {
+    const length = replicated ? slotColumns[kind].count : firstCounts[kind];
+    return Array.from({ length }, (_, index) => `${kind}${index}`);
+  });
+}
 
 /** For each value 40 bits: MD5 of its slot and the value, combined with the space's id (query/records/sql/terms.ts). */
 const hash = `reinterpretAsUInt64(substring(MD5(concat(slot, ':', value)), 1, 8))`;
@@ -45,15 +55,16 @@ const ofSpace = `reinterpretAsUInt64(substring(UUIDStringToNum(toString(space)),
 const term = `toFixedString(substring(reinterpretAsFixedString(bitXor(${hash}, ${ofSpace})), 1, 5), 5)`;
 const terms = `arrayMap((slot, value) -> ${term}, mapKeys(_doc), mapValues(_doc))`;
 
-const recordColumns = `(space UUID, _id String, _created_at ${timestamp}, _updated_at ${timestamp}, ${slots.join(', ')},
+const recordColumns = (slots: readonly string[]): string =>
+  `(space UUID, _id String, _created_at ${timestamp}, _updated_at ${timestamp}, ${slots.map(columnOf).join(', ')},
   _doc Map(LowCardinality(String), String), _hashes Map(LowCardinality(String), String),
   _terms Array(FixedString(5)) DEFAULT ${terms}, _keys Array(UInt64),
   INDEX terms _terms TYPE text(tokenizer = 'array'))`;
 const keyColumns = '(space UUID, key UInt64, _id String, _written DateTime DEFAULT now())';
 
 /**
- * No request changes the columns of these tables: a space is a row of the catalogue. Tables with lightweight updates must
- * never get a mutation (docs/decisions/003-updates.md).
+ * A space is a row of the catalogue. Tables with lightweight updates must never get a mutation (docs/decisions/003-updates.md);
+ * adding a column is none.
  */
 export const recordTables: Migration = {
   version: 102,
@@ -61,7 +72,7 @@ export const recordTables: Migration = {
   statements: (database, layout) => {
     const [records, keys] = [`${database}.${recordsTable}`, `${database}.${keysTable}`];
     return [
-      `CREATE TABLE IF NOT EXISTS ${records} ${recordColumns}
+      `CREATE TABLE IF NOT EXISTS ${records} ${recordColumns(firstColumns(layout.replicated))}
         ENGINE = ${layout.engine(records, 'MergeTree')} ORDER BY (space, _id)
         SETTINGS ${granules}, ${blocks}, ${merges}, ${updatable}, ${deduplication(layout)}, ${durable}`,
       `CREATE TABLE IF NOT EXISTS ${keys} ${keyColumns}

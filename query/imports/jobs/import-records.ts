@@ -17,6 +17,7 @@ import type { StructureCache } from '../../input/structure-cache.ts';
 import type { CatalogueEntry } from '../../space/catalogue-entry.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { ThreadProgress, ThreadTask } from '../thread/thread-messages.ts';
+import { attachStaged } from './attach-staged.ts';
 import { asDeclared } from './declared-structure.ts';
 import { type ImportJob, jobEnd, mostProblems } from './import-job.ts';
 import type { JobWriter } from './job-writer.ts';
@@ -203,7 +204,7 @@ async function publish(
       // from now on its values count as stored
       await deps.store.keys.addRows(staged.keys());
       try {
-        await db.command({ ...staged.attach(), permit: files?.permit });
+        await attachStaged(db, staged, files?.permit);
       } finally {
         files?.end();
       }

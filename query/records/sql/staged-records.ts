@@ -36,6 +36,22 @@ export class StagedRecords {
     return this.#sql(`DROP TABLE IF EXISTS ${this.name} SYNC`);
   }
 
+  /** The columns that the records table got since this one was created, as `name` and `type`. */
+  missing(): Sql {
+    const columns = (table: string): string => {
+      const [database = '', name = ''] = table.split('.');
+      return `SELECT name, type FROM system.columns
+        WHERE database = ${textLiteral(database)} AND table = ${textLiteral(name)}`;
+    };
+    return this.#sql(`${columns(this.#records)} AND name NOT IN (SELECT name FROM (${columns(this.name)}))`);
+  }
+
+  /** Tables exchange parts only if they have the same columns. */
+  widen(columns: readonly { readonly name: string; readonly type: string }[]): Sql {
+    const added = columns.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${name} ${type}`);
+    return this.#sql(`ALTER TABLE ${this.name} ${added.join(', ')}`);
+  }
+
   /** Makes its records part of their space, all at one moment. */
   attach(): Sql {
     return {
