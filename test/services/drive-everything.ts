@@ -280,6 +280,9 @@ async function driveTypes(harness: QueryHarness, expect: Expect): Promise<void> 
   const of = (type: string) => structureOf('p', 'typed', [{ name: 'a', type, unique: true }]);
   await expect({ path, structure: of('TEXT'), body: [{ a: '1' }] }, 'POST /:project/:space');
   await expect({ path, structure: of('NUMBER') }, 'GET /:project/:space');
+  // more than a table begins with
+  const wide = structureOf('p', 'wide', fieldsOf('a NUMBER, b NUMBER, c NUMBER, d DATETIME'));
+  await expect({ path: '/p/wide', structure: wide, body: [{ c: 1 }] }, 'POST /:project/:space');
   const named = (more: Partial<FieldInput>) =>
     structureOf('p', 'named', [{ name: 'a', type: 'TEXT', ...more }]);
   await expect({ path: '/p/named', structure: named({}), body: [{ a: 'É' }] }, 'POST /:project/:space');

@@ -1,6 +1,7 @@
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import type { Migration } from '../migrate.ts';
+import { recordParts } from '../migrations/record-parts.ts';
 import { recordTables } from '../migrations/record-tables.ts';
 import { syncedMerges } from '../migrations/synced-merges.ts';
 import { deduplication, durable } from '../migrations/table-parts.ts';
@@ -45,6 +46,7 @@ export const storeMigrations: readonly Migration[] = [
   },
   syncedMerges(['migrations', 'records', 'record_keys', 'store_identity']),
   wholeSlots,
+  recordParts,
 ];
 
 export async function readFacts(db: Database, database: string, signal: AbortSignal): Promise<StoreFacts> {

@@ -38,11 +38,8 @@ export class StagedRecords {
 
   /** The columns that the records table got since this one was created, as `name` and `type`. */
   missing(): Sql {
-    const columns = (table: string): string => {
-      const [database = '', name = ''] = table.split('.');
-      return `SELECT name, type FROM system.columns
-        WHERE database = ${textLiteral(database)} AND table = ${textLiteral(name)}`;
-    };
+    const columns = (table: string): string =>
+      `SELECT name, type FROM system.columns WHERE concat(database, '.', table) = ${textLiteral(table)}`;
     return this.#sql(`${columns(this.#records)} AND name NOT IN (SELECT name FROM (${columns(this.name)}))`);
   }
 
