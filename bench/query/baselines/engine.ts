@@ -84,6 +84,22 @@ const operations: Readonly<Record<string, (text: string) => Promise<unknown>>> =
     await Promise.all(Array.from({ length: connections as number }, work));
     return { perSecond: (arrays * (size as number) * 1000) / (performance.now() - began) };
   },
+  /** Inserts a file of the fields that an import has. */
+  async '/raw-import'(text) {
+    const { path, format } = JSON.parse(text) as Record<string, string>;
+    await db.command({ sql: 'DROP TABLE IF EXISTS bench.imported SYNC' });
+    await db.command({
+      sql: `CREATE TABLE bench.imported (id UUID DEFAULT generateUUIDv7(), createdAt DateTime64(3, 'UTC') DEFAULT now64(3),
+        updatedAt DateTime64(3, 'UTC') DEFAULT now64(3), name String, email String, age Float64, score Float64, isActive Bool,
+        city String, country String, notes String, INDEX by_email email TYPE bloom_filter(0.001) GRANULARITY 1)
+        ENGINE = MergeTree ORDER BY id SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1`,
+    });
+    const fields = 'name, email, age, score, isActive, city, country, notes';
+    await db.command({
+      sql: `INSERT INTO bench.imported (${fields}) SELECT ${fields} FROM file('${path}', '${format}')`,
+    });
+    return {};
+  },
   /** The body is the statement. */
   async '/raw-select'(sql) {
     const began = performance.now();

@@ -6,7 +6,8 @@ import { watchMemory } from '../../upload/harness/memory-watch.ts';
 import { residentBytes } from '../../upload/harness/process-usage.ts';
 import { progress } from '../../upload/harness/progress.ts';
 import type { Finding } from '../../upload/measures/measure.ts';
-import { authorization, structureOf } from '../direct-store.ts';
+import { authorization } from '../direct-store.ts';
+import { importFindings } from './q17-imports.ts';
 import type { QueryMeasure } from './query-bench.ts';
 
 const formats = ['parquet', 'csv', 'ndjson', 'arrow'];
@@ -31,6 +32,10 @@ async function chunksOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[
   return chunks;
 }
 
+async function parquetOf(child: Child, space: string): Promise<Blob> {
+  return new Blob((await chunksOf(await exportOf(child, 'parquet', space))) as Buffer[]);
+}
+
 /** @returns seconds, and bytes */
 async function readAll(child: Child, format: string): Promise<{ seconds: number; bytes: number }> {
   const began = performance.now();
@@ -52,72 +57,6 @@ async function readSlowly(child: Child, format: string): Promise<number> {
     await sleep(Math.max(0, (bytes / rate) * 1000 - elapsed));
   }
   return (watch.end().peak - before) / mebibyte;
-}
-
-/** Imports a file into a new space. @returns records a second */
-async function importOf({ ready }: Child, file: Blob, space: string, type: string): Promise<number> {
-  const fields = [
-    { name: 'name', type: 'TEXT' },
-    { name: 'email', type: 'TEXT', unique: true },
-    ...['age', 'score'].map((name) => ({ name, type: 'NUMBER' })),
-    { name: 'isActive', type: 'BOOLEAN' },
-    ...['city', 'country', 'notes'].map((name) => ({ name, type: 'TEXT' })),
-  ];
-  const structure = JSON.parse(structureOf(space, fields)) as object;
-  const send = async (path: string, body: string | Blob, type: string): Promise<{ id: string }> => {
-    const headers = { authorization, 'content-type': type };
-    const answer = await fetch(`${ready}/bench/${space}${path}`, { method: 'POST', headers, body });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as { id: string };
-  };
-  await send('/set-structure', JSON.stringify(structure), 'application/json');
-  const { id } = await send('/_import_', file, type);
-  for (;;) {
-    await sleep(100);
-    const answer = await fetch(`${ready}/_jobs_/${id}`, { headers: { authorization } });
-    const job = (await answer.json()) as { state: string; error: string | null; perSecond: number };
-    if (job.state === 'done') return job.perSecond;
-    if (job.state === 'failed') throw new Error(job.error ?? 'the import failed');
-  }
-}
-
-interface ImportCase {
-  readonly file: Blob;
-  readonly name: string;
-  readonly type: string;
-  readonly rounds: number;
-  readonly rows: number;
-}
-
-async function imported(child: Child, { file, name, type, rounds, rows }: ImportCase): Promise<Finding> {
-  const rates: number[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    rates.push(await importOf(child, file, `${name.toLowerCase()}-${round}`, type));
-    progress(`Q17: import of ${name}, round ${round} of ${rounds}: ${rates.at(-1)} records a second`);
-  }
-  const value = median(rates);
-  return {
-    measure: 'Q17',
-    what: `import of ${name} with a unique field, ${rows} records`,
-    value,
-    shown: `${Math.round(value)}/s`,
-    subject: `${rates.join(', ')}/s`,
-    problems: [],
-    baseline: `${(file.size / 1e6).toFixed(0)} MB`,
-    details: { rates },
-    // the goal is only for text
-    goal: name === 'CSV' ? { bound: 'at least', first: 100_000, aim: 250_000, unit: '/s' } : null,
-  };
-}
-
-/** Lines of eight fields, 100 bytes each. */
-function csvOf(rows: number): Blob {
-  const pieces: string[] = ['name,email,age,score,isActive,city,country,notes\n'];
-  for (let at = 0; at < rows; at++)
-    pieces.push(
-      `Person ${at},p${at}@example.com,${at % 90},${(at * 7919) % 1000}.5,${at % 2 === 0},Town ${at % 500},c${at % 50},"some words, and ${at}"\n`,
-    );
-  return new Blob(pieces);
 }
 
 /** How long do an export and an import of a space take, and how much memory does a slow reader hold? */
@@ -163,12 +102,9 @@ export const q17: QueryMeasure = {
           details: { growths },
         });
       }
-      const csv = csvOf(rows);
-      findings.push(await imported(child, { file: csv, name: 'CSV', type: 'text/csv', rounds, rows }));
-      const chunks = await chunksOf(await exportOf(child, 'parquet', 'csv-1'));
-      const parquet = new Blob(chunks as Buffer[]);
-      const type = 'application/vnd.apache.parquet';
-      findings.push(await imported(child, { file: parquet, name: 'Parquet', type, rounds, rows }));
+      findings.push(
+        ...(await importFindings(child, { rounds, rows, parquetOf: (space) => parquetOf(child, space) })),
+      );
     } finally {
       await child.stop();
     }
