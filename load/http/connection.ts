@@ -1,25 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Answer, AnswerOptions } from './answer.ts';
 import { AnswerParser } from './answer-parser.ts';
 
-export interface Answer {
-  readonly status: number;
-  /** The status line and the fields, as Latin-1. */
-  readonly head: string;
-  /** The body, if the request asked to keep it. */
-  readonly body: Buffer;
-  /** Of the head and the body. */
-  readonly bytes: number;
-}
-
-/** What a request wants of its answer. */
-export interface AnswerOptions {
-  /** Bytes of the body that are kept; 0 by default. */
-  readonly keep?: number;
-  /** Gets the bytes of the body as they come. They are valid only during the call. */
-  readonly onBody?: (bytes: Buffer) => void;
-  readonly signal?: AbortSignal;
-}
+export type { Answer, AnswerOptions } from './answer.ts';
 
 /**
  * One keep-alive connection of HTTP/1.1 without a client in between: encoded requests go straight to the socket. One request
