@@ -60,6 +60,8 @@ export interface Outcome {
   readonly receivedBytes: number;
   /** What was stored, for verification. */
   readonly stored?: Stored;
+  /** One sentence for stored bytes that are not the right ones: verification has failed. */
+  readonly wrong?: string;
 }
 
 /** Something that the server has acknowledged. */
