@@ -90,7 +90,7 @@ export class Collector {
     this.waited += waited;
     this.#ended[worker] = second;
     const ended = Math.min(...this.#ended);
-    while (this.#next <= ended) this.#close(this.#next++);
+    for (; this.#next <= ended; this.#next++) this.#close(this.#next);
   }
 
   /** Closes what is left; the last second was not a whole one. */

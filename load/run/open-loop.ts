@@ -23,7 +23,12 @@ export class OpenLoop implements Loop {
     const rate = phase.rate as number;
     this.#schedule = new Schedule(rate, phase.rateAtEnd ?? rate, phase.seconds);
     this.#next = worker;
-    this.#end = setTimeout(() => this.stop(), Math.max(0, began + phase.seconds * 1000 - performance.now()));
+    const end = (): void => {
+      // what is due to the last millisecond
+      this.#sendDue();
+      this.stop();
+    };
+    this.#end = setTimeout(end, Math.max(0, began + phase.seconds * 1000 - performance.now()));
     this.#sendDue();
   }
 
