@@ -160,5 +160,5 @@ export class MixReader {
 
 function shown(value: unknown): string {
   const text = JSON.stringify(value);
-  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }

@@ -109,7 +109,7 @@ function requestOf(read: MixReader, spaces: readonly MixSpace[]): MixRequest {
       read.only([...everyRequest, 'method', 'path', 'headers', 'body', 'expect']);
       return { kind, ...base, ...plainOf(read) };
     default: {
-      read.only([...everyRequest, 'space', 'by', 'sort', 'limit', 'among', 'records']);
+      read.only([...everyRequest, 'space', 'by', 'sort', 'limit', 'pages', 'among', 'records']);
       const needsField = kind === 'find' || kind === 'findOne';
       return {
         kind,
@@ -117,10 +117,17 @@ function requestOf(read: MixReader, spaces: readonly MixSpace[]): MixRequest {
         ...conditionOf(read, spaces, needsField ? null : []),
         sort: read.has('sort') ? read.text('sort') : null,
         limit: read.count('limit', 0, kind === 'list' ? 20 : 0),
+        pages: pagesOf(read),
         records: read.count('records', 1, 1000),
       };
     }
   }
+}
+
+function pagesOf(read: MixReader): number {
+  const pages = read.count('pages', 1, 1);
+  if (pages > 1 && !read.has('limit')) throw read.problem('limit', 'there beside pages');
+  return pages;
 }
 
 /** @param standardBy null: the first unique field, or the first */

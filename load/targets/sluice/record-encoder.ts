@@ -7,6 +7,7 @@ import { type SluiceAddress, structureOf } from './sluice-address.ts';
 
 /** Parts the choice of a record from the choice of the request. */
 const choiceSalt = 0x1f35;
+const pageSalt = 0x2b91;
 const noIds = { bytes: new SharedArrayBuffer(0), length: 0 };
 
 /** What a request sends. */
@@ -86,11 +87,13 @@ function encodeFind(request: RecordRequest, { seed, space, path, end, choose }: 
     const and = at === 0 && options === '' ? '' : '&';
     return [field, `${and}${encodeURIComponent(field)}=`] as const;
   });
+  const { pages } = request;
   return (number) => {
     const record = recordOf(seed, space, choose(number));
     let head = begin;
     for (const [field, key] of keys)
       head += key + encodeURIComponent(record[field] as string | number | boolean);
+    if (pages > 1) head += `&$page=${1 + (hashOf(seed, number, pageSalt) % pages)}`;
     return { head: head + end };
   };
 }

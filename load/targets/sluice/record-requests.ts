@@ -56,8 +56,8 @@ function codeOf({ kind }: RecordRequest, { status, body }: Answer, mustFind: boo
 }
 
 /** Whether a request finds the record that it was made from: other requests neither delete it nor change what it is found by. */
-function keepsRecords({ kind, space, by }: RecordRequest, { spaces, requests }: Mix): boolean {
-  if (kind !== 'find' && kind !== 'findOne' && kind !== 'findById') return false;
+function keepsRecords({ kind, space, by, pages }: RecordRequest, { spaces, requests }: Mix): boolean {
+  if ((kind !== 'find' && kind !== 'findOne' && kind !== 'findById') || pages > 1) return false;
   const others = requests.filter((one) => 'space' in one && one.space === space).map((one) => one.kind);
   if (others.includes('delete')) return false;
   const changed = spaces.find(({ name }) => name === space);
