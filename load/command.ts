@@ -77,6 +77,7 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   for (const warning of result.warnings) say(`warning: ${warning}`);
   if (result.capacity !== null)
     process.stdout.write(`capacity: ${result.capacity.rate ?? 'none'} a second\n`);
+  for (const sentence of result.verified?.wrong ?? []) process.stdout.write(`wrong: ${sentence}\n`);
   if ((result.verified?.wrong.length ?? 0) > 0) process.exitCode = 2;
 }
 

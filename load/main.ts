@@ -11,9 +11,9 @@ import { type PhaseOptions, phasesOf } from './run/phases-of.ts';
 import { ProcessCost } from './run/process-cost.ts';
 import type { Capacity, RunResult, Verification, Window } from './run/result.ts';
 import { warningsOf } from './run/warnings.ts';
-import { WorkerThreads } from './run/worker-threads.ts';
+import { type Ended, WorkerThreads } from './run/worker-threads.ts';
 import { openKind } from './targets/kinds.ts';
-import type { Preparation, TargetAddress } from './targets/target.ts';
+import type { Preparation, TargetAddress, TargetKind, Verify } from './targets/target.ts';
 
 export type { Mix } from './mix/mix.ts';
 export type { RunResult, Window } from './run/result.ts';
@@ -48,6 +48,8 @@ export interface RunOptions extends PhaseOptions {
 
 const usualTimeout = 30_000;
 const usualInFlight = 2000;
+/** Sentences of a verification. */
+const mostSentences = 100;
 /** Milliseconds that requests get to end once the signal is aborted. */
 const grace = 2000;
 
@@ -59,10 +61,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const phases = phasesOf(mix, options);
   const goal = options.capacity === undefined ? null : parseCapacityGoal(options.capacity);
   const kind = await openKind(target.kind);
-  for (const request of mix.requests) {
-    const refusal = kind.refuses(request);
-    if (refusal !== null) throw new Error(refusal);
-  }
+  const share = options.verify ?? 0;
+  refuse(kind, { mix, target, share });
   const work: Preparation = { mix, address: target, signal, progress };
   const prepared = await kind.prepare(work);
   const workers = options.workers ?? availableParallelism();
@@ -78,12 +78,12 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const threads = await WorkerThreads.start({
     ...{ workers, mix, address: target, prepared, inFlight },
     timeout: options.timeout ?? usualTimeout,
-    verify: options.verify ?? 0,
+    verify: share,
   });
   let capacity: Capacity | null = null;
-  const verified: Verification | null = null;
   const load = new LoadRun({ threads, collector, signal, grace });
   let toolCpu = 0;
+  let ended: Ended;
   try {
     threads.begin(collector);
     if (goal === null) await load.runAll(phases);
@@ -97,16 +97,44 @@ export async function run(options: RunOptions): Promise<RunResult> {
       capacity = await search.run();
     }
     toolCpu = cost.cpu;
-    await threads.end();
+    ended = await threads.end();
   } finally {
     await threads.terminate();
   }
   collector.end();
-  if (options.cleanup === true) await kind.cleanUp({ ...work, signal: new AbortController().signal });
+  // also of a run that was ended early
+  const after = { ...work, signal: new AbortController().signal };
+  const verified = await verifiedOf(kind, { ...after, prepared, share, stored: ended.stored }, ended.wrong);
+  if (options.cleanup === true) await kind.cleanUp(after);
   return resultOf({
     ...{ mix, text: given.text, target, began, load, collector, capacity, verified, inFlight },
     tool: { cpu: toolCpu, memory: cost.memory },
   });
+}
+
+/** Throws a sentence for what a kind of servers does not serve. */
+function refuse(
+  kind: TargetKind,
+  { mix, target, share }: { mix: Mix; target: TargetAddress; share: number },
+): void {
+  for (const request of mix.requests) {
+    const refusal = kind.refuses(request);
+    if (refusal !== null) throw new Error(refusal);
+  }
+  if (share > 0 && kind.verify === undefined)
+    throw new Error(`a target of kind ${target.kind} can't be verified`);
+}
+
+/** @param wrong what requests found while the load ran */
+async function verifiedOf(
+  kind: TargetKind,
+  work: Verify,
+  wrong: readonly string[],
+): Promise<Verification | null> {
+  const verified = work.share > 0 ? await kind.verify?.(work) : undefined;
+  if (verified === undefined && wrong.length === 0) return null;
+  const { checked, bytes } = verified ?? { checked: wrong.length, bytes: 0 };
+  return { checked, bytes, wrong: [...wrong, ...(verified?.wrong ?? [])].slice(0, mostSentences) };
 }
 
 async function mixOf({ mix }: RunOptions): Promise<{ mix: Mix; text: string }> {

@@ -3,8 +3,8 @@ import { slicesOf } from '../seed/bytes.ts';
 import type { FileSession, SeedFile } from './file-session.ts';
 import { Refusal } from './refusal.ts';
 
-/** Of an answer's body: a CloudFile, a plan with a hundred addresses, an error. */
-const keptBytes = 256 * 1024;
+/** Of an answer's body: a CloudFile, a plan with a hundred addresses, a thousand records. */
+const keptBytes = 64 * 1024 * 1024;
 
 export interface FileCall {
   /** Method and path. */
@@ -53,14 +53,12 @@ export class Exchange {
     return answer;
   }
 
-  /** Sends JSON, or asks for it. */
-  async ask<Value>(status: number, request: string, value?: object): Promise<Value> {
-    const body = value === undefined ? null : Buffer.from(JSON.stringify(value));
-    const answer = await this.expect(status, {
-      request,
-      ...(body && { fields: 'Content-Type: application/json\r\n', body: [body], bytes: body.byteLength }),
-    });
-    return jsonOf<Value>(answer);
+  /** Asks for JSON. @param value sent as JSON */
+  async ask<Value>(status: number, request: string, value?: object, fields = ''): Promise<Value> {
+    if (value === undefined) return jsonOf<Value>(await this.expect(status, { request, fields }));
+    const body = Buffer.from(JSON.stringify(value));
+    const call = { request, fields: `Content-Type: application/json\r\n${fields}`, body: [body] };
+    return jsonOf<Value>(await this.expect(status, { ...call, bytes: body.byteLength }));
   }
 
   /** Bytes of a file between two offsets, as a body. */
@@ -70,7 +68,7 @@ export class Exchange {
 
   /** Path of something of the project. */
   path(name: string): string {
-    return `/_f_/${encodeURIComponent(this.session.project)}/${name}`;
+    return `${this.session.base}/${name}`;
   }
 }
 

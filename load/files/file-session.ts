@@ -10,7 +10,8 @@ export interface FileSession {
   readonly seed: number;
   /** Of the server, without a path. */
   readonly url: string;
-  readonly project: string;
+  /** Path of the files of a project, without a slash at its end. */
+  readonly base: string;
   readonly token: string | null;
   /** Of the server, or of a bucket that it names. */
   senderOf(origin: string): Sender;

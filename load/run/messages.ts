@@ -56,7 +56,12 @@ export type FromWorker =
   /** And have their outcomes. */
   | { readonly kind: 'drained'; readonly index: number }
   | { readonly kind: 'failed'; readonly error: Error }
-  | { readonly kind: 'ended'; readonly stored: readonly Stored[]; readonly live: LiveCounts };
+  | {
+      readonly kind: 'ended';
+      readonly stored: readonly Stored[];
+      readonly wrong: readonly string[];
+      readonly live: LiveCounts;
+    };
 
 /** Outcomes of one second, or of a part of it. */
 export interface Samples {

@@ -7,6 +7,8 @@ import type { Recorder } from './recorder.ts';
 
 /** What is verified of one worker at most. */
 const mostStored = 50_000;
+/** Sentences. */
+const mostWrong = 100;
 /** Parts the choice of what is verified from the other choices. */
 const verifySalt = 0x5e71;
 
@@ -22,6 +24,8 @@ interface RunnerOptions {
 export class RequestRunner {
   readonly recorder: Recorder;
   readonly stored: Stored[] = [];
+  /** What requests themselves found wrong in stored bytes. */
+  readonly wrong: string[] = [];
   readonly #performer: Performer;
   readonly #choice: RequestChoice;
   readonly #deadlines: Deadlines;
@@ -59,6 +63,7 @@ export class RequestRunner {
     this.#deadlines.end(controller);
     this.recorder.ended(phase, place, outcome, performance.now(), intended, started);
     if (outcome.stored !== undefined && this.#verify > 0) this.#keep(outcome.stored);
+    if (outcome.wrong !== undefined && this.wrong.length < mostWrong) this.wrong.push(outcome.wrong);
     return request.think;
   }
 

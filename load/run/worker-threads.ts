@@ -19,6 +19,15 @@ interface ThreadsOptions {
   readonly verify: number;
 }
 
+/** What the threads know at their end. */
+export interface Ended {
+  /** What is to be verified. */
+  readonly stored: readonly Stored[];
+  /** Sentences of requests that found wrong bytes. */
+  readonly wrong: readonly string[];
+  readonly live: LiveCounts;
+}
+
 /** A phase that runs. */
 export interface RunningPhase {
   /** Its place among the phases. */
@@ -106,12 +115,14 @@ export class WorkerThreads {
   }
 
   /** Ends the threads. @returns what is to be verified, and what streams received */
-  async end(): Promise<{ stored: readonly Stored[]; live: LiveCounts }> {
+  async end(): Promise<Ended> {
     const stored: Stored[] = [];
+    const wrong: string[] = [];
     const live: LiveCounts = { streams: 0, events: 0, lost: 0 };
     const ended = this.#allSay('ended', (message) => {
       if (message.kind !== 'ended') return false;
-      stored.push(...message.stored);
+      for (const one of message.stored) stored.push(one);
+      wrong.push(...message.wrong);
       live.streams += message.live.streams;
       live.events += message.live.events;
       live.lost += message.live.lost;
@@ -120,7 +131,7 @@ export class WorkerThreads {
     this.#send({ kind: 'end' });
     await ended;
     await this.terminate();
-    return { stored, live };
+    return { stored, wrong, live };
   }
 
   async terminate(): Promise<void> {

@@ -66,7 +66,7 @@ function end(): void {
   whole.abort(new Error('the run ended'));
   runner?.recorder.flush();
   runner?.close();
-  post({ kind: 'ended', stored: runner?.stored ?? [], live });
+  post({ kind: 'ended', stored: runner?.stored ?? [], wrong: runner?.wrong ?? [], live });
   parentPort?.close();
 }
 

@@ -1,4 +1,5 @@
 import type { Mix, MixRequest } from '../mix/mix.ts';
+import type { Verification } from '../run/result.ts';
 
 /** Where a load goes, as the command line says it. */
 export interface TargetAddress {
@@ -21,6 +22,8 @@ export interface TargetKind {
   prepare(work: Preparation): Promise<unknown>;
   /** In each worker. */
   open(work: Session): Performer;
+  /** Reads again what a run has stored, and compares it; absent: this kind can't. */
+  verify?(work: Verify): Promise<Verification>;
   /** Removes what runs have made. */
   cleanUp(work: Preparation): Promise<void>;
 }
@@ -31,6 +34,14 @@ export interface Preparation {
   readonly signal: AbortSignal;
   /** One line for whoever waits. */
   progress(line: string): void;
+}
+
+export interface Verify extends Preparation {
+  readonly prepared: unknown;
+  /** What requests have stored, or the share of it that is to be verified. */
+  readonly stored: readonly Stored[];
+  /** The share of what was prepared that is to be verified, 0 to 1. */
+  readonly share: number;
 }
 
 export interface Session {
@@ -66,5 +77,13 @@ export interface Outcome {
 
 /** Something that the server has acknowledged. */
 export type Stored =
-  | { readonly kind: 'record'; readonly space: string; readonly index: number; readonly id: string }
+  | {
+      readonly kind: 'record';
+      readonly space: string;
+      readonly index: number;
+      /** Null: it is one of several, and the answer was not read. */
+      readonly id: string | null;
+      /** Records with consecutive numbers; 1 by default. */
+      readonly count?: number;
+    }
   | { readonly kind: 'file'; readonly index: number; readonly bytes: number; readonly path: string };

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { download } from '../../load/files/download.ts';
-import { Exchange } from '../../load/files/exchange.ts';
-import type { StoredFile } from '../../load/files/file-session.ts';
-import { performFile } from '../../load/files/perform-file.ts';
-import type { FileRequest } from '../../load/mix/mix.ts';
+import { download } from '#load/files/download.ts';
+import { Exchange } from '#load/files/exchange.ts';
+import type { StoredFile } from '#load/files/file-session.ts';
+import { performFile } from '#load/files/perform-file.ts';
+import type { FileRequest } from '#load/mix/mix.ts';
 import { fileSessionTo } from '../services/load-files.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 
@@ -82,12 +82,12 @@ t.test('a mix of sizes sends each as often as its weight says', async (t) => {
     ],
   };
   const sizes = [];
-  for (let number = 0; number < 100; number++) {
+  for (let number = 0; number < 60; number++) {
     const { stored } = await performFile(session, request, number, signal);
     sizes.push(stored?.kind === 'file' ? stored.bytes : 0);
   }
   const small = sizes.filter((bytes) => bytes === 1).length;
-  t.ok(small > 60 && small < 90, `${small}`);
+  t.ok(small > 30 && small < 58, `${small}`);
 });
 
 t.test('an aborted request is one failure', async (t) => {

@@ -1,5 +1,5 @@
-import type { FileSession, Sender } from '../../load/files/file-session.ts';
-import { Connection } from '../../load/http/connection.ts';
+import type { FileSession, Sender } from '#load/files/file-session.ts';
+import { Connection } from '#load/http/connection.ts';
 
 /** Files of a load go to a server over one connection an origin, one request at a time. */
 export function fileSessionTo(url: string, token: string): FileSession & { close(): void } {
@@ -15,7 +15,7 @@ export function fileSessionTo(url: string, token: string): FileSession & { close
   return {
     seed: 7,
     url,
-    project: 'load',
+    base: '/_f_/load',
     token,
     senderOf,
     files: {},

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { MixSpace } from '../../load/mix/mix.ts';
-import { ByteCheck, sliceOf, slicesOf, stepBytes } from '../../load/seed/bytes.ts';
-import { hashOf, hashOfText } from '../../load/seed/hash.ts';
-import { recordOf } from '../../load/seed/records.ts';
+import type { MixSpace } from '#load/mix/mix.ts';
+import { ByteCheck, sliceOf, slicesOf, stepBytes } from '#load/seed/bytes.ts';
+import { hashOf, hashOfText } from '#load/seed/hash.ts';
+import { recordOf } from '#load/seed/records.ts';
 
 const size = 5 * stepBytes + 321;
 

@@ -14,8 +14,10 @@ const noIds = { bytes: new SharedArrayBuffer(0), length: 0 };
 export interface SentRecords {
   readonly head: string;
   readonly body?: Buffer | undefined;
-  /** The number of the record that it stores, if it is one. */
+  /** The number of the first record that it stores. */
   readonly index?: number | undefined;
+  /** How many it stores. */
+  readonly count?: number;
 }
 
 type Encode = (number: number) => SentRecords;
@@ -122,15 +124,16 @@ function encodeInsert(
   { kind, records }: RecordRequest,
   { seed, space, requests, path, post }: SpaceParts,
 ): Encode {
-  const many = requests.flatMap((one) =>
+  const sizes = requests.flatMap((one) =>
     one.kind === 'insertMany' && one.space === space.name ? [one.records] : [],
   );
-  const stride = Math.max(1, ...many);
+  const stride = Math.max(1, ...sizes);
   const encode = post(`POST ${path}${kind === 'insert' ? '/_single_' : ''}`);
   return (number) => {
     const first = space.records + number * stride;
     if (kind === 'insert') return encode(recordOf(seed, space, first), first);
-    return encode(Array.from({ length: records }, (_, at) => recordOf(seed, space, first + at)));
+    const many = Array.from({ length: records }, (_, at) => recordOf(seed, space, first + at));
+    return { ...encode(many, first), count: records };
   };
 }
 

@@ -25,7 +25,7 @@ export function recordRequest(request: RecordRequest, work: RecordWork): Perform
   const { pool } = work;
   const mustFind = keepsRecords(request, work.mix);
   return async (number, signal) => {
-    const { head, body, index } = encode(number);
+    const { head, body, index, count } = encode(number);
     // heads and bodies are ASCII
     const sentBytes = head.length + (body?.byteLength ?? 0);
     let answer: Answer;
@@ -38,9 +38,12 @@ export function recordRequest(request: RecordRequest, work: RecordWork): Perform
     const code = codeOf(request, answer, mustFind);
     const outcome: Outcome = { good: code === null, status, code, sentBytes, receivedBytes };
     if (index === undefined || code !== null) return outcome;
+    const { space } = request;
+    // only the beginning of a list is read
+    if (count !== undefined) return { ...outcome, stored: { kind: 'record', space, index, id: null, count } };
     const id = /^\{"id":"([^"]+)"/.exec(answer.body.toString('latin1', 0, 64))?.[1];
     if (id === undefined) return { ...outcome, good: false, code: 'no_id' };
-    return { ...outcome, stored: { kind: 'record', space: request.space, index, id } };
+    return { ...outcome, stored: { kind: 'record', space, index, id } };
   };
 }
 

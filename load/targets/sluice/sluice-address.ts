@@ -10,6 +10,7 @@ export interface SluiceAddress {
   readonly project: string;
   /** Path of the server, without a slash at its end. */
   readonly base: string;
+  readonly token: string;
   /** The field lines `host` and `authorization`. */
   readonly lines: string;
 }
@@ -22,6 +23,7 @@ export function sluiceAddress({ url: text, credential, options }: TargetAddress)
     url,
     project: options.project ?? 'load',
     base: url.pathname.replace(/\/$/, ''),
+    token: credential,
     lines: `host: ${url.host}\r\nauthorization: Bearer ${credential}\r\n`,
   };
 }
