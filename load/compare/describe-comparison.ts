@@ -1,4 +1,5 @@
 import { formatDuration, formatNumber, formatShare, formatTime, oneLine } from '../report/format.ts';
+import { textTable } from '../report/text-table.ts';
 import type { ComparedFigure, Comparison, Side } from './compare-runs.ts';
 
 /** The comparison in words, with a table of its figures; lines for a terminal. */
@@ -65,17 +66,7 @@ function table(figures: readonly ComparedFigure[]): string[] {
       ];
     });
   if (rows.length === 0) return [];
-  const all = [['a typical second', 'A', 'B', 'change', 'noise', ''], ...rows];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
-  return all.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return column === 0 || column === 5 ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
+  return textTable(['a typical second', 'A', 'B', 'change', 'noise', ''], rows, [5]);
 }
 
 function valueText(value: number | null, unit: ComparedFigure['unit']): string {
