@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type RunOptions, run } from './main.ts';
+import { describeRun } from './report/describe-run.ts';
+import { createLiveLine } from './report/live-line.ts';
+import { writePage } from './report/page.ts';
 import { kindNames } from './targets/kinds.ts';
 import type { TargetAddress } from './targets/target.ts';
 
@@ -25,7 +28,10 @@ Loads a server with a mix of requests, and says how long they took.
   --timeout N       seconds until a request without an answer has failed; 30 by default
   --in-flight N     requests that may be under way at once; 2000 by default
   --verify SHARE    reads a share of what was stored again and compares it, as 1%
+  --pid N           the target's process, whose CPU and memory the result shows; with --metrics URL a page
+                    of Prometheus says them, and METRICS_TOKEN may be its token
   --json FILE       writes the result
+  --page FILE       writes a page of it for browsers
   --cleanup         removes what the run made
   --quiet           prints no progress
 
@@ -58,26 +64,21 @@ async function load(command: string, args: readonly string[]): Promise<void> {
     stopping.abort(new Error('the run was ended'));
   };
   process.on('SIGINT', stop);
-  const say = (line: string): void => {
-    if (!values.quiet) process.stderr.write(`${line}\n`);
-  };
+  const live = values.quiet ? null : createLiveLine(process.stderr);
   const result = await run({
     mix,
     target: targetOf(values),
     ...runOptionsOf(values),
     signal: stopping.signal,
-    onProgress: say,
-  }).finally(() => process.off('SIGINT', stop));
+    onProgress: (line) => live?.say(line),
+    onWindow: (window) => live?.window(window),
+  }).finally(() => {
+    process.off('SIGINT', stop);
+    live?.end();
+  });
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`);
-  const { totals, requests } = result;
-  for (const one of [...requests, { name: 'all', ...totals }])
-    process.stdout.write(
-      `${one.name.padEnd(20)} ${one.good} good, ${one.failed} failed, ${one.perSecond.toFixed(1)}/s, p50 ${one.latency.p50} p99 ${one.latency.p99} max ${one.latency.max} ms ${JSON.stringify(one.codes)}\n`,
-    );
-  for (const warning of result.warnings) say(`warning: ${warning}`);
-  if (result.capacity !== null)
-    process.stdout.write(`capacity: ${result.capacity.rate ?? 'none'} a second\n`);
-  for (const sentence of result.verified?.wrong ?? []) process.stdout.write(`wrong: ${sentence}\n`);
+  if (values.page !== undefined) await writeFile(values.page, writePage(result));
+  process.stdout.write(describeRun(result));
   if ((result.verified?.wrong.length ?? 0) > 0) process.exitCode = 2;
 }
 
@@ -101,7 +102,10 @@ function readArguments(args: readonly string[]) {
       timeout: { type: 'string' },
       'in-flight': { type: 'string' },
       verify: { type: 'string' },
+      pid: { type: 'string' },
+      metrics: { type: 'string' },
       json: { type: 'string' },
+      page: { type: 'string' },
       cleanup: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -147,9 +151,18 @@ function runOptionsOf(values: Values): Partial<RunOptions> {
     ...(capacity === undefined || seconds === undefined
       ? {}
       : { capacityTimes: { baseline: seconds / 2, step: seconds, confirmation: seconds * 6 } }),
+    ...costOf(values),
     ...(verify === undefined ? {} : { verify: shareOf(verify) }),
     cleanup,
   };
+}
+
+function costOf(values: Values): Pick<RunOptions, 'cost'> {
+  const { metrics } = values;
+  const pid = countOf(values, 'pid');
+  if (pid !== undefined && metrics !== undefined) throw new Error('give --pid or --metrics, not both');
+  if (pid !== undefined) return { cost: { pid } };
+  return metrics === undefined ? {} : { cost: { metrics, token: process.env.METRICS_TOKEN } };
 }
 
 function numberOf(values: Values, name: keyof Values): number | undefined {

@@ -1,17 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { arch, availableParallelism, cpus, platform } from 'node:os';
-import { join } from 'node:path';
-import type { Mix } from './mix/mix.ts';
+import { availableParallelism } from 'node:os';
+import { type CostOptions, watchCost } from './cost/watch-cost.ts';
+import type { Mix, Phase } from './mix/mix.ts';
 import { readMix } from './mix/read-mix.ts';
 import { parseCapacityGoal } from './run/capacity-goal.ts';
 import { CapacitySearch, type CapacityTimes, usualTimes } from './run/capacity-search.ts';
 import { Collector } from './run/collector.ts';
 import { LoadRun } from './run/load-run.ts';
 import { type PhaseOptions, phasesOf } from './run/phases-of.ts';
-import { ProcessCost } from './run/process-cost.ts';
 import type { Capacity, RunResult, Verification, Window } from './run/result.ts';
-import { warningsOf } from './run/warnings.ts';
-import { type Ended, WorkerThreads } from './run/worker-threads.ts';
+import { RunCost } from './run/run-cost.ts';
+import { runResult } from './run/run-result.ts';
+import { type ThreadsOptions, WorkerThreads } from './run/worker-threads.ts';
 import { openKind } from './targets/kinds.ts';
 import type { Preparation, TargetAddress, TargetKind, Verify } from './targets/target.ts';
 
@@ -32,6 +31,8 @@ export interface RunOptions extends PhaseOptions {
   readonly seed?: number;
   /** Share of what is stored that is read again and compared, 0 to 1. */
   readonly verify?: number;
+  /** Whose CPU and memory is read each second, as the target's; nobody's by default. */
+  readonly cost?: CostOptions;
   /** Removes what the run made. */
   readonly cleanup?: boolean;
   /** Milliseconds until a request without an answer has failed; 30,000 by default. */
@@ -59,31 +60,62 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const given = await mixOf(options);
   const mix = options.seed === undefined ? given.mix : { ...given.mix, seed: options.seed };
   const phases = phasesOf(mix, options);
-  const goal = options.capacity === undefined ? null : parseCapacityGoal(options.capacity);
+  // a goal that is wrong is told before anything is stored
+  if (options.capacity !== undefined) parseCapacityGoal(options.capacity);
   const kind = await openKind(target.kind);
   const share = options.verify ?? 0;
   refuse(kind, { mix, target, share });
   const work: Preparation = { mix, address: target, signal, progress };
   const prepared = await kind.prepare(work);
-  const workers = options.workers ?? availableParallelism();
   const inFlight = options.inFlight ?? usualInFlight;
   const began = new Date().toISOString();
-  const cost = new ProcessCost();
+  const cost = new RunCost(options.cost === undefined ? null : await watchCost(options.cost));
+  try {
+    const threads = { mix, address: target, prepared, inFlight, verify: share };
+    const loaded = await runThreads({ options, threads, phases, cost, signal });
+    const { cost: spent, problem: costProblem } = await cost.end();
+    // also of a run that was ended early
+    const after = { ...work, signal: new AbortController().signal };
+    const { stored, wrong, live } = loaded.ended;
+    const verified = await verifiedOf(kind, { ...after, prepared, share, stored }, wrong);
+    if (options.cleanup === true) await kind.cleanUp(after);
+    const { text } = given;
+    return runResult({
+      ...{ mix, text, target, began, verified, live, inFlight },
+      ...loaded,
+      cost: spent,
+      costProblem,
+    });
+  } finally {
+    cost.close();
+  }
+}
+
+interface ThreadedRun {
+  readonly options: RunOptions;
+  readonly threads: Pick<ThreadsOptions, 'mix' | 'address' | 'prepared' | 'inFlight' | 'verify'>;
+  readonly phases: readonly Phase[];
+  readonly cost: RunCost;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the phases or the search, and ends the threads. */
+async function runThreads({ options, threads: setup, phases, cost, signal }: ThreadedRun) {
+  const {
+    workers = availableParallelism(),
+    timeout = usualTimeout,
+    onProgress: progress = () => {},
+  } = options;
+  const goal = options.capacity === undefined ? null : parseCapacityGoal(options.capacity);
   const collector = new Collector({
-    mix,
+    mix: setup.mix,
     workers,
-    costOf: () => ({ toolCpu: cost.sample(), targetCpu: null, targetMemory: null }),
+    costOf: () => cost.lastSecond,
     onWindow: (window) => options.onWindow?.(window),
   });
-  const threads = await WorkerThreads.start({
-    ...{ workers, mix, address: target, prepared, inFlight },
-    timeout: options.timeout ?? usualTimeout,
-    verify: share,
-  });
-  let capacity: Capacity | null = null;
+  const threads = await WorkerThreads.start({ ...setup, workers, timeout });
   const load = new LoadRun({ threads, collector, signal, grace });
-  let toolCpu = 0;
-  let ended: Ended;
+  let capacity: Capacity | null = null;
   try {
     threads.begin(collector);
     if (goal === null) await load.runAll(phases);
@@ -96,20 +128,12 @@ export async function run(options: RunOptions): Promise<RunResult> {
       );
       capacity = await search.run();
     }
-    toolCpu = cost.cpu;
-    ended = await threads.end();
+    const ended = await threads.end();
+    collector.end();
+    return { load, collector, capacity, ended };
   } finally {
     await threads.terminate();
   }
-  collector.end();
-  // also of a run that was ended early
-  const after = { ...work, signal: new AbortController().signal };
-  const verified = await verifiedOf(kind, { ...after, prepared, share, stored: ended.stored }, ended.wrong);
-  if (options.cleanup === true) await kind.cleanUp(after);
-  return resultOf({
-    ...{ mix, text: given.text, target, began, load, collector, capacity, verified, inFlight },
-    tool: { cpu: toolCpu, memory: cost.memory },
-  });
 }
 
 /** Throws a sentence for what a kind of servers does not serve. */
@@ -139,61 +163,4 @@ async function verifiedOf(
 
 async function mixOf({ mix }: RunOptions): Promise<{ mix: Mix; text: string }> {
   return typeof mix === 'string' ? readMix(mix) : { mix, text: JSON.stringify(mix) };
-}
-
-function resultOf(args: {
-  mix: Mix;
-  text: string;
-  target: TargetAddress;
-  began: string;
-  load: LoadRun;
-  collector: Collector;
-  capacity: Capacity | null;
-  verified: Verification | null;
-  inFlight: number;
-  tool: { cpu: number; memory: number };
-}): RunResult {
-  const { mix, text, target, began, load, collector, capacity, verified, inFlight, tool } = args;
-  const counting = load.phases.filter(({ phase }) => phase.counts);
-  const seconds = counting.reduce((sum, run) => sum + run.seconds, 0);
-  return {
-    version: 1,
-    tool: `sluice load ${toolVersion()}`,
-    machine: `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.version}`,
-    mix: { name: mix.name, seed: mix.seed, text },
-    target: { kind: target.kind, url: withoutCredentials(target.url) },
-    began,
-    seconds,
-    totals: collector.whole().totals(seconds),
-    requests: mix.requests.map(({ name, kind }, place) => ({
-      name,
-      kind,
-      ...(collector.requests[place]?.totals(seconds) as RunResult['totals']),
-    })),
-    phases: load.phases.map(({ phase, seconds, collected }) => ({
-      name: phase.name,
-      seconds,
-      counts: phase.counts,
-      offeredRate: phase.rate === null ? null : (phase.rate + (phase.rateAtEnd ?? phase.rate)) / 2,
-      ...collected.totals.totals(seconds),
-    })),
-    windows: collector.windows,
-    live: null,
-    verified,
-    cost: { tool, target: null },
-    warnings: warningsOf(collector, inFlight),
-    capacity,
-  };
-}
-
-function withoutCredentials(text: string): string {
-  const url = new URL(text);
-  url.username = '';
-  url.password = '';
-  url.search = '';
-  return url.href;
-}
-
-function toolVersion(): string {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')).version;
 }

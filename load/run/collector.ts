@@ -32,7 +32,7 @@ export interface CollectedPhase {
 interface CollectorOptions {
   readonly mix: Mix;
   readonly workers: number;
-  costOf(second: number): SecondCost;
+  costOf(): SecondCost;
   onWindow(window: Window): void;
 }
 
@@ -129,7 +129,7 @@ export class Collector {
       p90: percentile(latency, 90),
       p99: percentile(latency, 99),
       max: percentile(latency, 100),
-      ...this.#options.costOf(second),
+      ...this.#options.costOf(),
       late,
     };
     if (busy > 0.8) this.busySeconds++;

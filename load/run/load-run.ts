@@ -71,6 +71,7 @@ export class LoadRun {
   }
 
   async #start(phase: Phase, goal?: CapacityGoal): Promise<RunningPhase> {
+    await this.#threads.openStreams(phase.streams);
     const index = this.#collector.beginPhase(phase.name, phase.counts);
     const collected = this.#collector.phases[index] as CollectedPhase;
     const running = this.#threads.startPhase(index, phase);

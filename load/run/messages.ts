@@ -20,6 +20,8 @@ export interface WorkerSetup {
 /** Times are milliseconds since 1970: threads have clocks that begin at different moments. */
 export type ToWorker =
   | { readonly kind: 'begin'; readonly at: number }
+  /** Opens streams with these numbers in place of those that are open. */
+  | { readonly kind: 'streams'; readonly numbers: readonly number[] }
   | PhaseStart
   /** Starts no further request of the running phase. */
   | { readonly kind: 'stop' }
@@ -39,6 +41,7 @@ export interface PhaseStart {
 
 export type FromWorker =
   | { readonly kind: 'ready' }
+  | { readonly kind: 'streaming' }
   | Samples
   /** Nothing more comes of this second of the run. */
   | {

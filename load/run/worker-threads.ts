@@ -7,7 +7,7 @@ import type { FromWorker, LiveCounts, ToWorker, WorkerSetup } from './messages.t
 /** Milliseconds between the order to begin and the beginning, so that all threads begin together. */
 const headStart = 30;
 
-interface ThreadsOptions {
+export interface ThreadsOptions {
   readonly workers: number;
   readonly mix: Mix;
   readonly address: TargetAddress;
@@ -48,6 +48,7 @@ export class WorkerThreads {
   #fail: (error: Error) => void = () => {};
   #collector: Collector | undefined;
   #nextNumber = 0;
+  #streams = 0;
 
   private constructor(workers: readonly Worker[]) {
     this.#workers = workers;
@@ -86,6 +87,19 @@ export class WorkerThreads {
     const at = now() + headStart;
     this.#send({ kind: 'begin', at });
     return at;
+  }
+
+  /** Opens so many streams in place of those that are open. Resolves when all are ready. */
+  async openStreams(count: number): Promise<void> {
+    if (count === this.#streams) return;
+    this.#streams = count;
+    const streaming = this.#allSay('streaming');
+    for (const [worker, thread] of this.#workers.entries()) {
+      const numbers: number[] = [];
+      for (let number = worker; number < count; number += this.#workers.length) numbers.push(number);
+      thread.postMessage({ kind: 'streams', numbers } satisfies ToWorker);
+    }
+    await streaming;
   }
 
   /** @param at when it begins, in milliseconds since 1970; as soon as possible by default */

@@ -3,10 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openKind } from '../targets/kinds.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import type { Loop, LoopOptions } from './loop.ts';
-import type { FromWorker, LiveCounts, PhaseStart, ToWorker, WorkerSetup } from './messages.ts';
+import type { FromWorker, PhaseStart, ToWorker, WorkerSetup } from './messages.ts';
 import { OpenLoop } from './open-loop.ts';
 import { Recorder } from './recorder.ts';
 import { RequestRunner } from './request-runner.ts';
+import { WorkerStreams } from './worker-streams.ts';
 
 const setup = workerData as WorkerSetup;
 const { worker, workers, mix, address, prepared, timeout, inFlight, verify } = setup;
@@ -18,7 +19,7 @@ const fail = (error: unknown): void =>
 
 const kind = await openKind(address.kind);
 const performer = kind.open({ mix, address, prepared, signal: whole.signal });
-const live: LiveCounts = { streams: 0, events: 0, lost: 0 };
+const streams = new WorkerStreams(performer, mix, whole.signal);
 
 let runner: RequestRunner | undefined;
 let loop: Loop | undefined;
@@ -63,6 +64,7 @@ function stop(): void {
 
 function end(): void {
   clearInterval(seconds);
+  const live = streams.close();
   whole.abort(new Error('the run ended'));
   runner?.recorder.flush();
   runner?.close();
@@ -73,6 +75,8 @@ function end(): void {
 parentPort?.on('message', (message: ToWorker) => {
   try {
     if (message.kind === 'begin') begin(message.at);
+    else if (message.kind === 'streams')
+      streams.replace(message.numbers).then(() => post({ kind: 'streaming' }), fail);
     else if (message.kind === 'phase') startPhase(message);
     else if (message.kind === 'stop') stop();
     else if (message.kind === 'abort') runner?.abort(new Error('the run was ended'));

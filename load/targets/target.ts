@@ -1,4 +1,4 @@
-import type { Mix, MixRequest } from '../mix/mix.ts';
+import type { LiveRequest, Mix, MixRequest } from '../mix/mix.ts';
 import type { Verification } from '../run/result.ts';
 
 /** Where a load goes, as the command line says it. */
@@ -57,6 +57,22 @@ export interface Performer {
    * The same number gives the same request.
    */
   perform(request: MixRequest, number: number, signal: AbortSignal): Promise<Outcome>;
+  /** Opens streams, and resolves when all are ready; absent: this kind has none. */
+  openStreams?(work: StreamsToOpen): Promise<OpenStreams>;
+  close(): void;
+}
+
+export interface StreamsToOpen {
+  /** Of the mix; a stream's number chooses one of them, and its records. */
+  readonly requests: readonly LiveRequest[];
+  readonly numbers: readonly number[];
+  readonly signal: AbortSignal;
+}
+
+/** Streams of changes, open until they are closed. */
+export interface OpenStreams {
+  /** What came so far, and the streams or changes that were lost. */
+  readonly counts: { readonly events: number; readonly lost: number };
   close(): void;
 }
 
