@@ -90,6 +90,8 @@ export interface LiveCounts {
   streams: number;
   events: number;
   lost: number;
+  /** How often streams ended or were refused, by reason. */
+  readonly ends: Record<string, number>;
 }
 
 /** Requests of a mix are fewer than this. */

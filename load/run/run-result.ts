@@ -7,7 +7,7 @@ import type { Collector } from './collector.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LiveCounts } from './messages.ts';
 import type { Capacity, Cost, RunResult, Verification } from './result.ts';
-import { warningsOf } from './warnings.ts';
+import { streamWarnings, warningsOf } from './warnings.ts';
 
 /** What is known at the end of a run. */
 interface FinishedRun {
@@ -51,10 +51,14 @@ export function runResult(run: FinishedRun): RunResult {
       ...collected.totals.totals(seconds),
     })),
     windows: collector.windows,
-    live: live.streams > 0 ? live : null,
+    live: live.streams > 0 ? { streams: live.streams, events: live.events, lost: live.lost } : null,
     verified: run.verified,
     cost,
-    warnings: [...warningsOf(collector, run.inFlight), ...(costProblem === null ? [] : [costProblem])],
+    warnings: [
+      ...warningsOf(collector, run.inFlight),
+      ...streamWarnings(live),
+      ...(costProblem === null ? [] : [costProblem]),
+    ],
     capacity: run.capacity,
   };
 }

@@ -1,4 +1,5 @@
 import type { Collector } from './collector.ts';
+import type { LiveCounts } from './messages.ts';
 
 /** A start this much later than the schedule is worth a word, in milliseconds. */
 const lateStart = 20;
@@ -24,4 +25,12 @@ export function warningsOf(collector: Collector, inFlight: number): string[] {
       `Requests waited because ${inFlight} were under way already. Their latency counts from the intended start.`,
     );
   return warnings;
+}
+
+/** What to know of streams that did not stay open. */
+export function streamWarnings({ ends }: LiveCounts): string[] {
+  const reasons = Object.entries(ends).map(([reason, count]) => `${reason} (${count})`);
+  return reasons.length === 0
+    ? []
+    : [`Streams ended or were refused, and were opened again: ${reasons.join(', ')}.`];
 }

@@ -9,7 +9,7 @@ export class WorkerStreams {
   readonly #signal: AbortSignal;
   #open: OpenStreams | null = null;
   /** Of those that were closed. */
-  readonly #counts: LiveCounts = { streams: 0, events: 0, lost: 0 };
+  readonly #counts: LiveCounts = { streams: 0, events: 0, lost: 0, ends: {} };
 
   constructor(performer: Performer, { requests }: Mix, signal: AbortSignal) {
     this.#performer = performer;
@@ -19,7 +19,7 @@ export class WorkerStreams {
 
   /** Closes those that are open, and opens others. */
   async replace(numbers: readonly number[]): Promise<void> {
-    this.close();
+    this.#close();
     if (numbers.length === 0) return;
     const { openStreams } = this.#performer;
     if (openStreams === undefined) throw new Error('a target of this kind has no streams');
@@ -28,13 +28,25 @@ export class WorkerStreams {
     this.#counts.streams = Math.max(this.#counts.streams, numbers.length);
   }
 
-  close(): LiveCounts {
-    if (this.#open !== null) {
-      this.#counts.events += this.#open.counts.events;
-      this.#counts.lost += this.#open.counts.lost;
-      this.#open.close();
-      this.#open = null;
-    }
-    return this.#counts;
+  /** Ends the streams that are open, once nothing is written any more. @returns sentences for what they lost */
+  async end(): Promise<{ counts: LiveCounts; wrong: readonly string[] }> {
+    const wrong = (await this.#open?.compare?.()) ?? [];
+    this.#close();
+    return { counts: this.#counts, wrong };
   }
+
+  #close(): void {
+    if (this.#open === null) return;
+    const { events, lost, ends = {} } = this.#open.counts;
+    this.#counts.events += events;
+    this.#counts.lost += lost;
+    addCounts(this.#counts.ends, ends);
+    this.#open.close();
+    this.#open = null;
+  }
+}
+
+/** Adds counts by word. */
+export function addCounts(to: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [word, count] of Object.entries(counts)) to[word] = (to[word] ?? 0) + count;
 }

@@ -3,6 +3,7 @@ import type { Mix, Phase } from '../mix/mix.ts';
 import type { Stored, TargetAddress } from '../targets/target.ts';
 import type { Collector } from './collector.ts';
 import type { FromWorker, LiveCounts, ToWorker, WorkerSetup } from './messages.ts';
+import { addCounts } from './worker-streams.ts';
 
 /** Milliseconds between the order to begin and the beginning, so that all threads begin together. */
 const headStart = 30;
@@ -45,6 +46,8 @@ export class WorkerThreads {
   readonly #workers: readonly Worker[];
   readonly #listeners = new Set<(message: FromWorker, worker: number) => void>();
   readonly #failure: Promise<never>;
+  /** Numbers of those that said so. */
+  readonly #ended = new Set<number>();
   #fail: (error: Error) => void = () => {};
   #collector: Collector | undefined;
   #nextNumber = 0;
@@ -59,7 +62,9 @@ export class WorkerThreads {
     for (const [number, worker] of workers.entries()) {
       worker.on('message', (message: FromWorker) => this.#receive(message, number));
       worker.on('error', (error) => this.#fail(error));
-      worker.on('exit', () => this.#fail(new Error('a worker thread ended before the run')));
+      worker.on('exit', () => {
+        if (!this.#ended.has(number)) this.#fail(new Error('a worker thread ended before the run'));
+      });
     }
   }
 
@@ -132,7 +137,7 @@ export class WorkerThreads {
   async end(): Promise<Ended> {
     const stored: Stored[] = [];
     const wrong: string[] = [];
-    const live: LiveCounts = { streams: 0, events: 0, lost: 0 };
+    const live: LiveCounts = { streams: 0, events: 0, lost: 0, ends: {} };
     const ended = this.#allSay('ended', (message) => {
       if (message.kind !== 'ended') return false;
       for (const one of message.stored) stored.push(one);
@@ -140,6 +145,7 @@ export class WorkerThreads {
       live.streams += message.live.streams;
       live.events += message.live.events;
       live.lost += message.live.lost;
+      addCounts(live.ends, message.live.ends);
       return true;
     });
     this.#send({ kind: 'end' });
@@ -158,6 +164,7 @@ export class WorkerThreads {
 
   #receive(message: FromWorker, worker: number): void {
     if (message.kind === 'failed') this.#fail(message.error);
+    else if (message.kind === 'ended') this.#ended.add(worker);
     else if (message.kind === 'samples') this.#collector?.add(message);
     else if (message.kind === 'second') this.#collector?.endSecond(worker, message);
     for (const listener of this.#listeners) listener(message, worker);

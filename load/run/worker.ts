@@ -62,13 +62,13 @@ function stop(): void {
   loop?.stop();
 }
 
-function end(): void {
+async function end(): Promise<void> {
   clearInterval(seconds);
-  const live = streams.close();
+  const { counts: live, wrong } = await streams.end();
   whole.abort(new Error('the run ended'));
   runner?.recorder.flush();
   runner?.close();
-  post({ kind: 'ended', stored: runner?.stored ?? [], wrong: runner?.wrong ?? [], live });
+  post({ kind: 'ended', stored: runner?.stored ?? [], wrong: [...(runner?.wrong ?? []), ...wrong], live });
   parentPort?.close();
 }
 
@@ -80,7 +80,7 @@ parentPort?.on('message', (message: ToWorker) => {
     else if (message.kind === 'phase') startPhase(message);
     else if (message.kind === 'stop') stop();
     else if (message.kind === 'abort') runner?.abort(new Error('the run was ended'));
-    else end();
+    else end().catch(fail);
   } catch (error) {
     fail(error);
   }

@@ -1,8 +1,10 @@
 import type { FileSession, StoredFiles } from '../files/file-session.ts';
 import { performFile } from '../files/perform-file.ts';
 import { ConnectionPool } from '../http/connection-pool.ts';
+import { openStreams } from '../live/open-streams.ts';
 import type { MixRequest } from '../mix/mix.ts';
 import { plainRequest } from './plain-requests.ts';
+import { liveFinds } from './sluice/live-finds.ts';
 import { openFiles } from './sluice/open-files.ts';
 import { prepareFiles, removeFiles } from './sluice/prepare-files.ts';
 import { type PreparedSpaces, prepareSpaces, removeSpaces } from './sluice/prepare-spaces.ts';
@@ -39,6 +41,7 @@ export const sluice: TargetKind = {
         }
         return perform(number, signal);
       },
+      openStreams: (work) => openStreams(work, session.mix.seed, liveFinds(session, pool)),
       close: () => {
         pool.close();
         fileSession.close();
@@ -70,7 +73,7 @@ function performOf(
     case 'download':
       return (number, signal) => performFile(fileSession, request, number, signal);
     case 'live':
-      throw new Error(`the kind ${request.kind} is not there yet`);
+      throw new Error('streams are opened by their phase');
     default:
       return recordRequest(request, { mix, address: target, prepared: spaces, pool });
   }

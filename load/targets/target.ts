@@ -72,7 +72,17 @@ export interface StreamsToOpen {
 /** Streams of changes, open until they are closed. */
 export interface OpenStreams {
   /** What came so far, and the streams or changes that were lost. */
-  readonly counts: { readonly events: number; readonly lost: number };
+  readonly counts: {
+    readonly events: number;
+    readonly lost: number;
+    /** How often streams ended or were refused, and were opened again, by reason. */
+    readonly ends?: Readonly<Record<string, number>>;
+  };
+  /**
+   * Once nothing is written any more: compares what streams told with what the server has, and counts what was lost.
+   * @returns a sentence for each stream that lost something
+   */
+  compare?(): Promise<readonly string[]>;
   close(): void;
 }
 

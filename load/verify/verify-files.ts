@@ -2,7 +2,8 @@ import { download } from '../files/download.ts';
 import { Exchange } from '../files/exchange.ts';
 import type { FileSession, StoredFile } from '../files/file-session.ts';
 import { Refusal } from '../files/refusal.ts';
-import { inLanes, persistent } from './persistent.ts';
+import { inLanes } from './in-lanes.ts';
+import { persistent } from './persistent.ts';
 import type { WrongList } from './wrong-list.ts';
 
 const filesAtOnce = 4;

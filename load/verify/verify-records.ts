@@ -1,6 +1,7 @@
 import type { MixSpace } from '../mix/mix.ts';
 import { type FieldValue, recordOf } from '../seed/records.ts';
-import { inLanes, persistent } from './persistent.ts';
+import { inLanes } from './in-lanes.ts';
+import { persistent } from './persistent.ts';
 import type { WrongList } from './wrong-list.ts';
 
 export type ReadRecord = Readonly<Record<string, unknown>> & { readonly id: string };

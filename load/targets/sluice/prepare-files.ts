@@ -8,6 +8,7 @@ import {
 } from '../../files/file-session.ts';
 import { upload } from '../../files/perform-file.ts';
 import type { FileRequest } from '../../mix/mix.ts';
+import { inLanes } from '../../verify/in-lanes.ts';
 import type { Preparation } from '../target.ts';
 import { openFiles } from './open-files.ts';
 import { sluiceAddress } from './sluice-address.ts';
@@ -50,12 +51,8 @@ export async function prepareFiles(work: Preparation): Promise<StoredFiles> {
     });
   }
   const count = jobs.length;
-  const rest = jobs.values();
-  const lane = async (): Promise<void> => {
-    for (const job of rest) await job();
-  };
   try {
-    await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
+    await inLanes(jobs, uploadsAtOnce, (job) => job());
     // the same file for the same number
     for (const files of Object.values(stored).flat()) files.sort((one, other) => one.index - other.index);
     progress(`${count} files are stored`);
