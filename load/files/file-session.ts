@@ -1,4 +1,4 @@
-import type { Answer, AnswerOptions } from '../http/connection.ts';
+import type { Answer, AnswerOptions } from '../http/answer.ts';
 
 /** What sends requests to one origin: a Connection, or a pool of them. */
 export interface Sender {

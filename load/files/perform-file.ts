@@ -12,6 +12,9 @@ import { uploadByTus } from './upload-tus.ts';
 
 const uploads = { form: uploadByForm, put: uploadByPut, tus: uploadByTus, direct: uploadDirect };
 
+/** How a server stores a file. @returns the path of the stored file */
+export type Upload = (exchange: Exchange, file: SeedFile, by: FileRequest['by']) => Promise<string>;
+
 /** Choices of a number that have nothing to do with each other. */
 const [ofSize, ofFile] = [1, 2];
 
@@ -24,22 +27,22 @@ export async function performFile(
   request: FileRequest,
   number: number,
   signal: AbortSignal,
+  upload: Upload = uploadToSluice,
 ): Promise<Outcome> {
   const exchange = new Exchange(session, signal);
   try {
     if (request.kind === 'download') return await performDownload(exchange, request, number);
     const bytes = request.sizes[sizeOf(session.seed, request, number)]?.bytes ?? 0;
-    const path = await upload(exchange, request.by, seedFile(session.seed, number, bytes));
+    const path = await upload(exchange, seedFile(session.seed, number, bytes), request.by);
     return { ...good(exchange), stored: { kind: 'file', index: number, bytes, path } };
   } catch (error) {
     return { ...good(exchange), good: false, ...failureOf(error) };
   }
 }
 
-/** @returns the path of the stored file */
-export async function upload(exchange: Exchange, by: FileRequest['by'], file: SeedFile): Promise<string> {
-  return exchange.path(encodeURIComponent(await uploads[by](exchange, file)));
-}
+/** In the way that a request names: a Sluice has several. */
+export const uploadToSluice: Upload = async (exchange, file, by) =>
+  exchange.path(encodeURIComponent(await uploads[by](exchange, file)));
 
 async function performDownload(exchange: Exchange, request: FileRequest, number: number): Promise<Outcome> {
   const { seed, files } = exchange.session;
