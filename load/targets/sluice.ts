@@ -1,17 +1,18 @@
-import type { FileSession, StoredFiles } from '../files/file-session.ts';
+import type { StoredFiles } from '../files/file-session.ts';
 import { performFile } from '../files/perform-file.ts';
 import { ConnectionPool } from '../http/connection-pool.ts';
 import { openStreams } from '../live/open-streams.ts';
-import type { MixRequest } from '../mix/mix.ts';
+import { performerOf } from './performer-of.ts';
 import { plainRequest } from './plain-requests.ts';
+import { recordPerformer } from './records/record-performer.ts';
 import { liveFinds } from './sluice/live-finds.ts';
 import { openFiles } from './sluice/open-files.ts';
 import { prepareFiles, removeFiles } from './sluice/prepare-files.ts';
 import { type PreparedSpaces, prepareSpaces, removeSpaces } from './sluice/prepare-spaces.ts';
-import { type Perform, recordRequest } from './sluice/record-requests.ts';
 import { sluiceAddress } from './sluice/sluice-address.ts';
+import { sluiceRecords } from './sluice/sluice-records.ts';
 import { verifyLoad } from './sluice/verify-load.ts';
-import type { Session, TargetKind } from './target.ts';
+import type { TargetKind } from './target.ts';
 
 /** What workers need. */
 interface Prepared {
@@ -28,24 +29,35 @@ export const sluice: TargetKind = {
   }),
   verify: verifyLoad,
   open(session) {
-    const pool = new ConnectionPool(session.address.url);
-    const { files } = session.prepared as Prepared;
-    const fileSession = openFiles(sluiceAddress(session.address), session.mix.seed, files);
-    const performers = new Map<string, Perform>();
-    return {
-      perform: (request, number, signal) => {
-        let perform = performers.get(request.name);
-        if (perform === undefined) {
-          perform = performOf(request, session, { pool, fileSession });
-          performers.set(request.name, perform);
+    const { mix, address } = session;
+    const target = sluiceAddress(address);
+    const { spaces, files } = session.prepared as Prepared;
+    const pool = new ConnectionPool(address.url);
+    const fileSession = openFiles(target, mix.seed, files);
+    const api = sluiceRecords(target, spaces);
+    const fields = `authorization: Bearer ${address.credential}\r\n`;
+    const performer = performerOf(
+      (request) => {
+        switch (request.kind) {
+          case 'request':
+            return plainRequest(request, { pool, seed: mix.seed, url: target.url, fields });
+          case 'upload':
+          case 'download':
+            return (number, signal) => performFile(fileSession, request, number, signal);
+          case 'live':
+            throw new Error('streams are opened by their phase');
+          default:
+            return recordPerformer(mix, request, api, pool);
         }
-        return perform(number, signal);
       },
-      openStreams: (work) => openStreams(work, session.mix.seed, liveFinds(session, pool)),
-      close: () => {
+      () => {
         pool.close();
         fileSession.close();
       },
+    );
+    return {
+      ...performer,
+      openStreams: (work) => openStreams(work, mix.seed, liveFinds(session, pool)),
     };
   },
   cleanUp: async (work) => {
@@ -53,28 +65,3 @@ export const sluice: TargetKind = {
     await removeFiles(work);
   },
 };
-
-function performOf(
-  request: MixRequest,
-  { mix, address, prepared }: Session,
-  { pool, fileSession }: { readonly pool: ConnectionPool; readonly fileSession: FileSession },
-): Perform {
-  const { spaces } = prepared as Prepared;
-  const target = sluiceAddress(address);
-  switch (request.kind) {
-    case 'request':
-      return plainRequest(request, {
-        pool,
-        seed: mix.seed,
-        url: target.url,
-        fields: `authorization: Bearer ${address.credential}\r\n`,
-      });
-    case 'upload':
-    case 'download':
-      return (number, signal) => performFile(fileSession, request, number, signal);
-    case 'live':
-      throw new Error('streams are opened by their phase');
-    default:
-      return recordRequest(request, { mix, address: target, prepared: spaces, pool });
-  }
-}

@@ -2,7 +2,7 @@ import type { FileSession, StoredFile } from '../files/file-session.ts';
 import type { MixSpace } from '../mix/mix.ts';
 import type { Verification } from '../run/result.ts';
 import { hashOf } from '../seed/hash.ts';
-import { changedField } from '../targets/sluice/record-encoder.ts';
+import { changedField } from '../targets/records/record-choice.ts';
 import type { Verify } from '../targets/target.ts';
 import { verifyFiles } from './verify-files.ts';
 import { type ExpectedRecord, type RecordReader, verifyRecords } from './verify-records.ts';

@@ -1,8 +1,8 @@
 import type { MixField, MixSpace, RecordRequest } from '../../mix/mix.ts';
 import type { FieldValue } from '../../seed/records.ts';
 import type { RecordChoice, SeedRecord } from '../records/record-choice.ts';
+import { idReader, noIds, type RecordIds } from '../records/record-ids.ts';
 import { jsonSender, type RecordApi, type Sent } from '../records/record-performer.ts';
-import { idReader, type RecordIds } from '../sluice/record-ids.ts';
 
 const objectNotFound = 'parse_101';
 /** The most records of one find; Parse Server returns 100 by default. */
@@ -68,7 +68,7 @@ function encoderOf(
   const end = ` HTTP/1.1\r\n${fields}\r\n`;
   const json = jsonSender(fields);
   const values = parseValues(space);
-  const idOf = idReader(ids ?? { bytes: new SharedArrayBuffer(0), length: 0 });
+  const idOf = idReader(ids ?? noIds);
   switch (request.kind) {
     case 'find':
     case 'findOne': {

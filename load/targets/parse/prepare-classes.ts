@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Mix, MixSpace } from '../../mix/mix.ts';
 import { indexesOf } from '../records/indexes-of.ts';
 import { JsonCalls } from '../records/json-calls.ts';
+import { type RecordIds, RecordIdsWriter } from '../records/record-ids.ts';
 import { storeRecords } from '../records/store-records.ts';
-import { type RecordIds, RecordIdsWriter } from '../sluice/record-ids.ts';
 import type { Preparation, TargetAddress } from '../target.ts';
 import { classOf, parseValues } from './parse-records.ts';
 

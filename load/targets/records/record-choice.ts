@@ -1,7 +1,6 @@
 import type { Mix, MixSpace, RecordRequest } from '../../mix/mix.ts';
 import { hashOf } from '../../seed/hash.ts';
 import { type FieldValue, recordOf } from '../../seed/records.ts';
-import { changedField } from '../sluice/record-encoder.ts';
 
 /** Part the choices of a request from each other, and from the choice of the request. */
 const [choiceSalt, pageSalt] = [0x1f35, 0x2b91];
@@ -71,6 +70,15 @@ function strideOf({ requests }: Mix, space: MixSpace): number {
     one.kind === 'insertMany' && one.space === space.name ? [one.records] : [],
   );
   return Math.max(1, ...sizes);
+}
+
+/** The field that updates change: one that is not unique, and by which nothing is found, if there is one. */
+export function changedField(requests: Mix['requests'], { name, fields }: MixSpace): string {
+  const found = new Set(requests.flatMap((one) => ('space' in one && one.space === name ? one.by : [])));
+  const free = fields.filter(({ unique }) => !unique);
+  const field = free.find((one) => !found.has(one.name)) ?? free[0];
+  if (field === undefined) throw new Error(`the space ${name} has no field that an update may change`);
+  return field.name;
 }
 
 /** Whether other requests of a mix delete records of this one's space. */

@@ -3,9 +3,10 @@ import { Refusal } from '../../files/refusal.ts';
 import type { ConnectionPool } from '../../http/connection-pool.ts';
 import type { LiveFind } from '../../live/live-stream.ts';
 import type { LiveRequest } from '../../mix/mix.ts';
+import { RecordChoice } from '../records/record-choice.ts';
 import type { Session } from '../target.ts';
-import { recordEncoder } from './record-encoder.ts';
 import { sluiceAddress } from './sluice-address.ts';
+import { sluiceRecords } from './sluice-records.ts';
 
 const answerLimit = 64 * 1024 * 1024;
 
@@ -14,11 +15,11 @@ export function liveFinds(
   { mix, address }: Session,
   pool: ConnectionPool,
 ): (request: LiveRequest, number: number) => LiveFind {
+  // no id is needed
+  const records = sluiceRecords(sluiceAddress(address), {});
   return (request, number) => {
     const find = { ...request, kind: 'find', sort: null, limit: 0, pages: 1, records: 1 } as const;
-    // no id is needed
-    const work = { mix, address: sluiceAddress(address), prepared: {} };
-    const { head } = recordEncoder(find, work)(number);
+    const { head } = records.encoder(new RecordChoice(mix, find))(number);
     return {
       // without its empty line
       head: `${head.slice(0, -2)}accept: text/event-stream\r\n`,

@@ -1,8 +1,8 @@
 import { ConnectionPool } from '../../http/connection-pool.ts';
 import type { MixRequest, MixSpace } from '../../mix/mix.ts';
 import { recordOf } from '../../seed/records.ts';
+import { type RecordIds, RecordIdsWriter } from '../records/record-ids.ts';
 import type { Preparation } from '../target.ts';
-import { type RecordIds, RecordIdsWriter } from './record-ids.ts';
 import { type SluiceAddress, sluiceAddress, spaceDescription, structureOf } from './sluice-address.ts';
 
 /** Records of one insert. */

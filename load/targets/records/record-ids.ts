@@ -30,6 +30,8 @@ export class RecordIdsWriter {
   }
 }
 
+export const noIds: RecordIds = { bytes: new SharedArrayBuffer(0), length: 0 };
+
 /** @returns the id of a record by its number */
 export function idReader({ bytes, length }: RecordIds): (index: number) => string {
   const buffer = Buffer.from(bytes);
