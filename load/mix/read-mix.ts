@@ -22,7 +22,7 @@ const slug = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 
 /** @param name a file, or the name of a mix that ships. Throws a MixProblem. */
 export async function readMix(name: string): Promise<{ mix: Mix; text: string }> {
-  const path = /^[\w-]+$/.test(name) ? join(shippedMixes, `${name}.json`) : name;
+  const path = /^(?:peers\/)?[\w-]+$/.test(name) ? join(shippedMixes, `${name}.json`) : name;
   let text: string;
   try {
     text = await readFile(path, 'utf8');
