@@ -13,6 +13,7 @@ Usage: sluice [COMMAND] [OPTIONS]
   token       makes, lists or revokes access tokens
   export      fetches whole projects of a running server into a folder or a bucket
   import      makes projects on a running server from an export, or compares them
+  load        loads a server with a mix of requests, and says how long they took
   types       writes the record spaces of a project as types for sluice-client
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
@@ -31,6 +32,7 @@ const scripts: Readonly<Record<string, string>> = {
   token: 'token',
   export: 'export',
   import: 'import',
+  load: 'load',
   types: 'types',
   rules: 'rules',
   janitor: 'janitor',

@@ -113,6 +113,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/s3-servers/bucket.test.ts',
       'test/s3-servers/direct-store.test.ts',
       'test/s3-servers/client-direct.test.ts',
+      'test/s3-servers/load.test.ts',
       'test/s3-servers/s3-store.test.ts',
       'test/s3-servers/upload.test.ts',
       'test/s3-servers/resumable.test.ts',

@@ -1,4 +1,4 @@
-import type { Answer, AnswerOptions } from './connection.ts';
+import type { Answer, AnswerOptions } from './answer.ts';
 
 const headEnd = Buffer.from('\r\n\r\n');
 const headLimit = 256 * 1024;

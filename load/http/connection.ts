@@ -1,25 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Answer, AnswerOptions } from './answer.ts';
 import { AnswerParser } from './answer-parser.ts';
 
-export interface Answer {
-  readonly status: number;
-  /** The status line and the fields, as Latin-1. */
-  readonly head: string;
-  /** The body, if the request asked to keep it. */
-  readonly body: Buffer;
-  /** Of the head and the body. */
-  readonly bytes: number;
-}
-
-/** What a request wants of its answer. */
-export interface AnswerOptions {
-  /** Bytes of the body that are kept; 0 by default. */
-  readonly keep?: number;
-  /** Gets the bytes of the body as they come. They are valid only during the call. */
-  readonly onBody?: (bytes: Buffer) => void;
-  readonly signal?: AbortSignal;
-}
+export type { Answer, AnswerOptions } from './answer.ts';
 
 /**
  * One keep-alive connection of HTTP/1.1 without a client in between: encoded requests go straight to the socket. One request
@@ -39,7 +23,7 @@ export class Connection {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => this.#fail(error));
-    socket.on('close', () => this.#fail(new ConnectionClosed()));
+    socket.on('close', () => this.#end());
   }
 
   /** Rejects with the socket's error, or the signal's reason. */
@@ -47,16 +31,24 @@ export class Connection {
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
     const isTls = protocol === 'https:';
-    const address = { host, port: Number(port || (isTls ? 443 : 80)), ...(signal ? { signal } : {}) };
+    const address = { host, port: Number(port || (isTls ? 443 : 80)) };
     return new Promise((resolve, reject) => {
       // a load test may go to a server with a certificate of its own
       const socket = isTls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
-      const fail = (error: Error): void => reject(error);
+      const fail = (error: Error): void => {
+        signal?.removeEventListener('abort', abort);
+        reject(error);
+      };
+      // the connection outlives the request that opened it, so the socket itself must not know the signal
+      const abort = (): void => void socket.destroy(reasonOf(signal as AbortSignal));
       socket.once('error', fail);
       socket.once(isTls ? 'secureConnect' : 'connect', () => {
         socket.off('error', fail);
+        signal?.removeEventListener('abort', abort);
         resolve(new Connection(socket));
       });
+      signal?.addEventListener('abort', abort, { once: true });
+      if (signal?.aborted) abort();
     });
   }
 
@@ -141,17 +133,29 @@ export class Connection {
   }
 
   #abort(signal: AbortSignal): void {
-    this.#fail(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+    this.#fail(reasonOf(signal));
     this.#socket.destroy();
+  }
+
+  /** A body without a length ends with the connection, unless that failed (RFC 9112, 6.3). */
+  #end(): void {
+    if (this.#failure === null && this.#parser?.endsWithConnection) {
+      this.#resolve?.(this.#parser.end());
+      this.#parser = null;
+    }
+    this.#fail(new ConnectionClosed());
   }
 
   #fail(error: Error): void {
     this.#failure ??= error;
-    if (this.#parser?.endsWithConnection) this.#resolve?.(this.#parser.end());
-    else this.#reject?.(this.#failure);
+    if (this.#parser !== null) this.#reject?.(this.#failure);
     this.#parser = null;
     this.#drained();
   }
+}
+
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 class ConnectionClosed extends Error {

@@ -46,6 +46,8 @@ export interface RecordRequest extends RequestBase {
   readonly limit: number;
   /** Among how many records the choice falls; all by default. */
   readonly among: number | null;
+  /** Among how many pages of `limit` records a find chooses; 1 by default. */
+  readonly pages: number;
   /** Records of one `insertMany`. */
   readonly records: number;
 }

@@ -1,4 +1,5 @@
-import type { Mix, MixRequest } from '../mix/mix.ts';
+import type { LiveRequest, Mix, MixRequest } from '../mix/mix.ts';
+import type { Verification } from '../run/result.ts';
 
 /** Where a load goes, as the command line says it. */
 export interface TargetAddress {
@@ -21,6 +22,8 @@ export interface TargetKind {
   prepare(work: Preparation): Promise<unknown>;
   /** In each worker. */
   open(work: Session): Performer;
+  /** Reads again what a run has stored, and compares it; absent: this kind can't. */
+  verify?(work: Verify): Promise<Verification>;
   /** Removes what runs have made. */
   cleanUp(work: Preparation): Promise<void>;
 }
@@ -31,6 +34,14 @@ export interface Preparation {
   readonly signal: AbortSignal;
   /** One line for whoever waits. */
   progress(line: string): void;
+}
+
+export interface Verify extends Preparation {
+  readonly prepared: unknown;
+  /** What requests have stored, or the share of it that is to be verified. */
+  readonly stored: readonly Stored[];
+  /** The share of what was prepared that is to be verified, 0 to 1. */
+  readonly share: number;
 }
 
 export interface Session {
@@ -46,6 +57,32 @@ export interface Performer {
    * The same number gives the same request.
    */
   perform(request: MixRequest, number: number, signal: AbortSignal): Promise<Outcome>;
+  /** Opens streams, and resolves when all are ready; absent: this kind has none. */
+  openStreams?(work: StreamsToOpen): Promise<OpenStreams>;
+  close(): void;
+}
+
+export interface StreamsToOpen {
+  /** Of the mix; a stream's number chooses one of them, and its records. */
+  readonly requests: readonly LiveRequest[];
+  readonly numbers: readonly number[];
+  readonly signal: AbortSignal;
+}
+
+/** Streams of changes, open until they are closed. */
+export interface OpenStreams {
+  /** What came so far, and the streams or changes that were lost. */
+  readonly counts: {
+    readonly events: number;
+    readonly lost: number;
+    /** How often streams ended or were refused, and were opened again, by reason. */
+    readonly ends?: Readonly<Record<string, number>>;
+  };
+  /**
+   * Once nothing is written any more: compares what streams told with what the server has, and counts what was lost.
+   * @returns a sentence for each stream that lost something
+   */
+  compare?(): Promise<readonly string[]>;
   close(): void;
 }
 
@@ -60,9 +97,19 @@ export interface Outcome {
   readonly receivedBytes: number;
   /** What was stored, for verification. */
   readonly stored?: Stored;
+  /** One sentence for stored bytes that are not the right ones: verification has failed. */
+  readonly wrong?: string;
 }
 
 /** Something that the server has acknowledged. */
 export type Stored =
-  | { readonly kind: 'record'; readonly space: string; readonly index: number; readonly id: string }
+  | {
+      readonly kind: 'record';
+      readonly space: string;
+      readonly index: number;
+      /** Null: it is one of several, and the answer was not read. */
+      readonly id: string | null;
+      /** Records with consecutive numbers; 1 by default. */
+      readonly count?: number;
+    }
   | { readonly kind: 'file'; readonly index: number; readonly bytes: number; readonly path: string };

@@ -1,17 +1,16 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { freePorts } from './free-port.ts';
+import { installGo } from './install-go.ts';
 import { sdkClient } from './s3-sdk-client.ts';
 import type { S3Server } from './start-s3-server.ts';
 import { watchChild } from './watch-child.ts';
 
-const run = promisify(execFile);
-const version = 'v1.8.0';
+const gateway = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 const firstAnswer = 30_000;
 
 /**
@@ -19,7 +18,7 @@ const firstAnswer = 30_000;
  * Compiled by Go the first time, which takes a minute and a half. Null where there is no Go. It ends with this process.
  */
 export async function startVersity(): Promise<S3Server | null> {
-  const program = await install();
+  const program = await installGo('versitygw', gateway);
   if (program === null) return null;
   const folder = await mkdtemp(join(tmpdir(), 'versity-'));
   // metadata in files: not every file system of a temporary folder has extended attributes
@@ -77,19 +76,4 @@ async function makeBucket(server: Parameters<typeof sdkClient>[0] & { bucket: st
       await sleep(50);
     }
   }
-}
-
-/** The path of the program, compiled where it is not there yet; null without Go. */
-async function install(): Promise<string | null> {
-  const folder = join(import.meta.dirname, `../../node_modules/.cache/versitygw-${version}`);
-  const program = join(folder, 'versitygw');
-  if (await stat(program).catch(() => null)) return program;
-  const args = ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`];
-  try {
-    await run('go', args, { env: { ...process.env, GOBIN: folder } });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  return program;
 }

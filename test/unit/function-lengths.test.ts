@@ -38,7 +38,7 @@ interface Measured {
 }
 
 const root = join(import.meta.dirname, '../..');
-const long = ['cli', 'common', 'console', 'events', 'gateway', 'query']
+const long = ['cli', 'common', 'console', 'events', 'gateway', 'load', 'query']
   .flatMap((folder) =>
     (readdirSync(join(root, folder), { recursive: true }) as string[]).map((name) => join(folder, name)),
   )

@@ -21,7 +21,8 @@ const plan: Readonly<Record<string, string>> = {
   events: 'kernel engine server auth process',
   console: 'kernel coordination objects server catalogue auth process client',
   client: '',
-  cli: 'kernel engine objects auth process records query gateway client',
+  load: '',
+  cli: 'kernel engine objects auth process records query gateway client load',
 };
 
 /** The folders of a room, the lowest first: a folder imports only from those before it. Files beside them are their face. */
@@ -94,6 +95,7 @@ const keepers: readonly (readonly [RegExp, string])[] = [
   [/^@aws-sdk\//, 'common/objects/s3/'],
   [/^nodemailer/, 'common/kernel/mail/'],
   [/^openid-client$/, 'common/auth/'],
+  [/^hdr-histogram-js$/, 'load/'],
 ];
 
 interface Import {
@@ -102,7 +104,9 @@ interface Import {
   readonly to: string;
 }
 
-const imports = ['cli', 'client/src', 'common', 'events', 'query', 'gateway', 'console'].flatMap(importsIn);
+const imports = ['cli', 'client/src', 'load', 'common', 'events', 'query', 'gateway', 'console'].flatMap(
+  importsIn,
+);
 
 function importsIn(folder: string): Import[] {
   let names: string[];

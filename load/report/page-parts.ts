@@ -1,0 +1,165 @@
+import type { Latency, RunResult, Totals } from '../run/result.ts';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatShare, formatTime } from './format.ts';
+import { type Html, html } from './html.ts';
+import { table } from './table.ts';
+
+/** The figures that a reader looks for first. */
+export function tiles(run: RunResult): Html {
+  const { totals, verified, capacity, cost } = run;
+  const { latency, serviceTime } = totals;
+  const share = totals.sent === 0 ? 0 : totals.failed / totals.sent;
+  const all: readonly (readonly [string, string, string, ('bad' | 'good')?])[] = [
+    ['Good requests', `${formatNumber(totals.perSecond)}/s`, `${formatCount(totals.good)} in all`],
+    ['p50', formatTime(latency.p50), `${formatTime(serviceTime.p50)} from the real start`],
+    ['p99', formatTime(latency.p99), `${formatTime(serviceTime.p99)} from the real start`],
+    ['max', formatTime(latency.max), `${formatTime(serviceTime.max)} from the real start`],
+    [
+      'Failed',
+      formatShare(share),
+      `${formatCount(totals.failed)} of ${formatCount(totals.sent)}`,
+      totals.failed > 0 ? 'bad' : 'good',
+    ],
+    ...(cost.target === null
+      ? []
+      : [['CPU of the target', cpuPerRequest(run, cost.target.cpu), 'a request'] as const]),
+    ...(capacity === null
+      ? []
+      : [
+          [
+            'Capacity',
+            capacity.rate === null ? 'none' : `${formatNumber(capacity.rate)}/s`,
+            capacity.goal,
+          ] as const,
+        ]),
+    ...(verified === null ? [] : [verifiedTile(verified)]),
+  ];
+  return html`<dl class="tiles">${all.map(
+    ([name, value, more, look]) =>
+      html`<div class="${look ?? ''}"><dt>${name}</dt><dd><span class="value">${value}</span><span class="more">${more}</span></dd></div>`,
+  )}</dl>`;
+}
+
+function verifiedTile({ checked, wrong }: NonNullable<RunResult['verified']>) {
+  const value = wrong.length === 0 ? 'right' : `${formatCount(wrong.length)} wrong`;
+  return [
+    'Verified',
+    value,
+    `${formatCount(checked)} read again`,
+    wrong.length === 0 ? 'good' : 'bad',
+  ] as const;
+}
+
+export function warningsPart({ warnings }: RunResult): Html | null {
+  if (warnings.length === 0) return null;
+  return html`<section class="notice warn"><h2>Before you trust these figures</h2><ul>${warnings.map(
+    (warning) => html`<li>${warning}</li>`,
+  )}</ul></section>`;
+}
+
+export function verificationPart({ verified }: RunResult): Html | null {
+  if (verified === null) return null;
+  const { checked, bytes, wrong } = verified;
+  const read = `${formatCount(checked)} records and files, ${formatBytes(bytes)}, were read again and compared with the seed`;
+  if (wrong.length === 0)
+    return html`<section class="notice good"><h2>Verification</h2><p>${read}: all are as they were stored.</p></section>`;
+  return html`<section class="notice bad"><h2>Verification</h2><p>${read}. What was wrong:</p><ul>${wrong.map(
+    (sentence) => html`<li>${sentence}</li>`,
+  )}</ul></section>`;
+}
+
+export function requestsPart({ requests, totals }: RunResult): Html {
+  const rows = requests.map((request) => ({
+    name: html`<bdi>${request.name}</bdi> ${request.kind !== request.name && html`<span class="quiet">${request.kind}</span>`}`,
+    totals: request as Totals,
+  }));
+  if (requests.length > 1) rows.push({ name: html`all`, totals });
+  return html`<section class="wide"><h2>Requests</h2>${table(
+    'Requests',
+    ['Request', 'Sent', 'Good', 'Failed', 'Good/s', 'p50', 'p90', 'p99', 'p99.9', 'max', 'Out', 'In'],
+    rows.map((row) => [
+      row.name,
+      formatCount(row.totals.sent),
+      formatCount(row.totals.good),
+      failures(row.totals),
+      formatNumber(row.totals.perSecond),
+      ...percentiles(row.totals.latency),
+      formatBytes(row.totals.sentBytes),
+      formatBytes(row.totals.receivedBytes),
+    ]),
+    { last: requests.length > 1 },
+  )}</section>`;
+}
+
+function percentiles({ p50, p90, p99, p999, max }: Latency): string[] {
+  return [p50, p90, p99, p999, max].map(formatTime);
+}
+
+function failures({ failed }: Totals): Html | string {
+  return failed === 0 ? '0' : html`<span class="missed">${formatCount(failed)}</span>`;
+}
+
+/** Refusals by code; null without any. */
+export function codesPart({ totals, requests }: RunResult): Html | null {
+  const codes = Object.entries(totals.codes).sort(([, one], [, other]) => other - one);
+  if (codes.length === 0) return null;
+  return html`<section><h2>Refusals by code</h2>${table(
+    'Refusals by code',
+    ['Code', 'Requests', 'Of all', 'Of which'],
+    codes.map(([code, number]) => [
+      html`<code>${code}</code>`,
+      formatCount(number),
+      formatShare(number / Math.max(1, totals.sent)),
+      requests
+        .filter(({ codes }) => Object.hasOwn(codes, code))
+        .map(({ name, codes }) => `${name} ${formatCount(codes[code] ?? 0)}`)
+        .join(', '),
+    ]),
+    { texts: [3] },
+  )}</section>`;
+}
+
+export function phasesPart({ phases }: RunResult): Html | null {
+  if (phases.length < 2) return null;
+  return html`<section class="wide"><h2>Phases</h2>${table(
+    'Phases',
+    ['Phase', 'Lasted', 'By schedule', 'Good/s', 'Failed', 'p50', 'p99', 'max'],
+    phases.map((phase) => [
+      html`<bdi>${phase.name}</bdi>${!phase.counts && html` <span class="quiet">does not count</span>`}`,
+      formatDuration(phase.seconds),
+      phase.offeredRate === null ? '-' : `${formatNumber(phase.offeredRate)}/s`,
+      formatNumber(phase.perSecond),
+      failures(phase),
+      ...[phase.latency.p50, phase.latency.p99, phase.latency.max].map(formatTime),
+    ]),
+  )}</section>`;
+}
+
+export function costPart(run: RunResult): Html {
+  const { cost, live, totals } = run;
+  const width = Object.keys(totals.codes).length === 0 && 'wide';
+  const rows = [
+    ...(cost.target === null
+      ? []
+      : [[html`target <span class="quiet">${cost.target.source}</span>`, cost.target] as const]),
+    [html`tool`, cost.tool] as const,
+  ];
+  return html`<section class="${width}"><h2>Cost</h2>${table(
+    'Cost',
+    ['Process', 'CPU', 'CPU a request', 'Most memory'],
+    rows.map(([name, { cpu, memory }]) => [
+      name,
+      formatDuration(cpu),
+      cpuPerRequest(run, cpu),
+      formatBytes(memory),
+    ]),
+  )}${
+    live !== null &&
+    html`<p>${formatCount(live.streams)} streams were open. ${formatCount(live.events)} changes came, and ${formatCount(live.lost)} did not.</p>`
+  }</section>`;
+}
+
+/** The CPU of a run is that of all its phases. */
+function cpuPerRequest({ phases }: RunResult, cpu: number): string {
+  const sent = phases.reduce((sum, phase) => sum + phase.sent, 0);
+  return sent === 0 ? '-' : formatTime((1000 * cpu) / sent);
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { arch, availableParallelism, cpus, platform } from 'node:os';
+import { join } from 'node:path';
+import type { Mix } from '../mix/mix.ts';
+import type { TargetAddress } from '../targets/target.ts';
+import type { Collector } from './collector.ts';
+import type { LoadRun } from './load-run.ts';
+import type { LiveCounts } from './messages.ts';
+import type { Capacity, Cost, RunResult, Verification } from './result.ts';
+import { streamWarnings, warningsOf } from './warnings.ts';
+
+/** What is known at the end of a run. */
+interface FinishedRun {
+  readonly mix: Mix;
+  readonly text: string;
+  readonly target: TargetAddress;
+  readonly began: string;
+  readonly load: LoadRun;
+  readonly collector: Collector;
+  readonly capacity: Capacity | null;
+  readonly verified: Verification | null;
+  readonly live: LiveCounts;
+  readonly cost: Cost;
+  readonly costProblem: string | null;
+  readonly inFlight: number;
+}
+
+export function runResult(run: FinishedRun): RunResult {
+  const { mix, text, target, began, load, collector, live, cost, costProblem } = run;
+  const counting = load.phases.filter(({ phase }) => phase.counts);
+  const seconds = counting.reduce((sum, run) => sum + run.seconds, 0);
+  return {
+    version: 1,
+    tool: `sluice load ${toolVersion()}`,
+    machine: `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${platform()} ${arch()}, Node ${process.version}`,
+    mix: { name: mix.name, seed: mix.seed, text },
+    target: { kind: target.kind, url: withoutCredentials(target.url) },
+    began,
+    seconds,
+    totals: collector.whole().totals(seconds),
+    requests: mix.requests.map(({ name, kind }, place) => ({
+      name,
+      kind,
+      ...(collector.requests[place]?.totals(seconds) as RunResult['totals']),
+    })),
+    phases: load.phases.map(({ phase, seconds, collected }) => ({
+      name: phase.name,
+      seconds,
+      counts: phase.counts,
+      offeredRate: phase.rate === null ? null : (phase.rate + (phase.rateAtEnd ?? phase.rate)) / 2,
+      ...collected.totals.totals(seconds),
+    })),
+    windows: collector.windows,
+    live: live.streams > 0 ? { streams: live.streams, events: live.events, lost: live.lost } : null,
+    verified: run.verified,
+    cost,
+    warnings: [
+      ...warningsOf(collector, run.inFlight),
+      ...streamWarnings(live),
+      ...(costProblem === null ? [] : [costProblem]),
+    ],
+    capacity: run.capacity,
+  };
+}
+
+function withoutCredentials(text: string): string {
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  return url.href;
+}
+
+/** Of the package: in a checkout, or compiled. */
+function toolVersion(): string {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')).version;
+}

@@ -1,0 +1,67 @@
+import type { StoredFiles } from '../files/file-session.ts';
+import { performFile } from '../files/perform-file.ts';
+import { ConnectionPool } from '../http/connection-pool.ts';
+import { openStreams } from '../live/open-streams.ts';
+import { performerOf } from './performer-of.ts';
+import { plainRequest } from './plain-requests.ts';
+import { recordPerformer } from './records/record-performer.ts';
+import { liveFinds } from './sluice/live-finds.ts';
+import { openFiles } from './sluice/open-files.ts';
+import { prepareFiles, removeFiles } from './sluice/prepare-files.ts';
+import { type PreparedSpaces, prepareSpaces, removeSpaces } from './sluice/prepare-spaces.ts';
+import { sluiceAddress } from './sluice/sluice-address.ts';
+import { sluiceRecords } from './sluice/sluice-records.ts';
+import { verifyLoad } from './sluice/verify-load.ts';
+import type { TargetKind } from './target.ts';
+
+/** What workers need. */
+interface Prepared {
+  readonly spaces: PreparedSpaces;
+  readonly files: StoredFiles;
+}
+
+/** A Sluice. Its credential is an access token, and its option `project` the project of the load (`load` by default). */
+export const sluice: TargetKind = {
+  refuses: () => null,
+  prepare: async (work): Promise<Prepared> => ({
+    spaces: await prepareSpaces(work),
+    files: await prepareFiles(work),
+  }),
+  verify: verifyLoad,
+  open(session) {
+    const { mix, address } = session;
+    const target = sluiceAddress(address);
+    const { spaces, files } = session.prepared as Prepared;
+    const pool = new ConnectionPool(address.url);
+    const fileSession = openFiles(target, mix.seed, files);
+    const api = sluiceRecords(target, spaces);
+    const fields = `authorization: Bearer ${address.credential}\r\n`;
+    const performer = performerOf(
+      (request) => {
+        switch (request.kind) {
+          case 'request':
+            return plainRequest(request, { pool, seed: mix.seed, url: target.url, fields });
+          case 'upload':
+          case 'download':
+            return (number, signal) => performFile(fileSession, request, number, signal);
+          case 'live':
+            throw new Error('streams are opened by their phase');
+          default:
+            return recordPerformer(mix, request, api, pool);
+        }
+      },
+      () => {
+        pool.close();
+        fileSession.close();
+      },
+    );
+    return {
+      ...performer,
+      openStreams: (work) => openStreams(work, mix.seed, liveFinds(session, pool)),
+    };
+  },
+  cleanUp: async (work) => {
+    await removeSpaces(work);
+    await removeFiles(work);
+  },
+};

@@ -1,0 +1,37 @@
+import { download } from '../files/download.ts';
+import { Exchange } from '../files/exchange.ts';
+import type { FileSession, StoredFile } from '../files/file-session.ts';
+import { Refusal } from '../files/refusal.ts';
+import { inLanes } from './in-lanes.ts';
+import { persistent } from './persistent.ts';
+import type { WrongList } from './wrong-list.ts';
+
+const filesAtOnce = 4;
+/** Milliseconds for a file, however large. */
+const downloadTimeout = 600_000;
+
+/** Downloads files that the server has acknowledged, and compares their bytes with those of the seed. */
+export async function verifyFiles(
+  session: FileSession,
+  files: readonly StoredFile[],
+  { list, signal }: { readonly list: WrongList; readonly signal: AbortSignal },
+): Promise<void> {
+  const check = (file: StoredFile): Promise<string | null> =>
+    download(new Exchange(session, AbortSignal.any([signal, AbortSignal.timeout(downloadTimeout)])), file);
+  await inLanes(files, filesAtOnce, async (file) => {
+    try {
+      const problem = await persistent(() => check(file), signal);
+      if (problem !== null) list.add(problem);
+    } catch (error) {
+      signal.throwIfAborted();
+      list.add(`file ${file.index} (${file.path}) ${lossOf(error)}`);
+    }
+    list.checked++;
+    list.bytes += file.bytes;
+  });
+}
+
+function lossOf(error: unknown): string {
+  const isLost = error instanceof Refusal && (error.status === 404 || error.status === 410);
+  return isLost ? `is lost: ${error.status} ${error.code}` : `can't be read: ${(error as Error).message}`;
+}
