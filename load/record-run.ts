@@ -78,6 +78,11 @@ export async function recordRun(address: string, token: string, result: RunResul
   return [url, ...[project, slug, stored?.id ?? ''].map(encodeURIComponent)].join('/');
 }
 
+/** Throws a sentence unless it is the address of a record space. */
+export function checkRecordAddress(address: string): void {
+  placeOf(address);
+}
+
 /** The result of a run that was stored. @param address of its record, as recordRun returns it */
 export async function readRecordedRun(address: string, token: string): Promise<RunResult> {
   const [, ofSpace = '', id = ''] = /^(.*)\/([^/]+)\/?$/.exec(address) ?? [];
