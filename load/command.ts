@@ -1,9 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runCompare } from './compare/run-compare.ts';
 import { type RunOptions, run } from './main.ts';
+import { checkRecordAddress, recordRun } from './record-run.ts';
 import { describeRun } from './report/describe-run.ts';
 import { createLiveLine } from './report/live-line.ts';
 import { writePage } from './report/page.ts';
+import type { RunResult } from './run/result.ts';
 import { kindNames } from './targets/kinds.ts';
 import type { TargetAddress } from './targets/target.ts';
 
@@ -12,6 +16,7 @@ const helpOf = (command: string): string => `
 Loads a server with a mix of requests, and says how long they took.
 
   ${command} MIX --target URL [OPTIONS]
+  ${command} compare A B          which differences of two results are larger than noise; compare --help says more
 
   MIX               a file (docs/load-testing.md), or the name of a mix that ships: records, httparena, uploads,
                     live, mixed
@@ -32,17 +37,20 @@ Loads a server with a mix of requests, and says how long they took.
                     of Prometheus says them, and METRICS_TOKEN may be its token
   --json FILE       writes the result
   --page FILE       writes a page of it for browsers
+  --record URL      stores it as a record: http://HOST/PROJECT/SPACE, with the token in SLUICE_RECORD_TOKEN, or that of
+                    the target if both are one server
   --cleanup         removes what the run made
   --quiet           prints no progress
 
-Exit status: 0, 1 if it could not run, 2 if verification found something wrong. Ctrl-C ends a run with the result of what
+Exit status: 0, 1 if it could not run or keep its result, 2 if verification found something wrong. Ctrl-C ends a run with the result of what
 ran; a second one ends it at once.
 `;
 
 /** The command `sluice load` (docs/load-testing.md). Sets the exit status. */
 export async function runLoadCommand(command: string, args: readonly string[]): Promise<void> {
   try {
-    await load(command, args);
+    if (args[0] === 'compare') await runCompare(`${command} compare`, args.slice(1));
+    else await load(command, args);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     process.stderr.write(`sluice load: ${error.message}\n`);
@@ -58,6 +66,9 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   }
   const [mix, ...more] = positionals;
   if (mix === undefined || more.length > 0) throw new Error('name one mix; see --help');
+  const target = targetOf(values);
+  const record = recordOf(values, target);
+  await checkFiles(values);
   const stopping = new AbortController();
   const stop = (): void => {
     if (stopping.signal.aborted) process.exit(130);
@@ -66,20 +77,49 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   process.on('SIGINT', stop);
   const live = values.quiet ? null : createLiveLine(process.stderr);
   const result = await run({
-    mix,
-    target: targetOf(values),
-    ...runOptionsOf(values),
-    signal: stopping.signal,
+    ...{ mix, target, ...runOptionsOf(values), signal: stopping.signal },
     onProgress: (line) => live?.say(line),
     onWindow: (window) => live?.window(window),
   }).finally(() => {
     process.off('SIGINT', stop);
     live?.end();
   });
-  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`);
-  if (values.page !== undefined) await writeFile(values.page, writePage(result));
   process.stdout.write(describeRun(result));
   if ((result.verified?.wrong.length ?? 0) > 0) process.exitCode = 2;
+  await keep(result, values, record);
+}
+
+/** Writes the result where the options say. */
+async function keep(result: RunResult, { json, page }: Values, record: RecordPlace | null): Promise<void> {
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(result, null, 2)}\n`);
+  if (page !== undefined) await writeFile(page, writePage(result));
+  if (record === null) return;
+  process.stdout.write(`Stored as ${await recordRun(record.address, record.token, result)}\n`);
+}
+
+interface RecordPlace {
+  readonly address: string;
+  readonly token: string;
+}
+
+/** Throws before the run what would lose its result after it. */
+function recordOf({ record }: Values, target: TargetAddress): RecordPlace | null {
+  if (record === undefined) return null;
+  checkRecordAddress(record);
+  // no other server is told the target's token
+  const isTarget = target.kind === 'sluice' && new URL(target.url).origin === new URL(record).origin;
+  const token = process.env.SLUICE_RECORD_TOKEN ?? (isTarget ? target.credential : null);
+  if (token === null) throw new Error('--record needs an access token of its server in SLUICE_RECORD_TOKEN');
+  return { address: record, token };
+}
+
+async function checkFiles({ json, page }: Values): Promise<void> {
+  for (const [name, file] of Object.entries({ json, page })) {
+    if (file === undefined) continue;
+    await access(dirname(resolve(file)), constants.W_OK).catch((cause: unknown) => {
+      throw new Error(`--${name} is ${JSON.stringify(file)}, whose folder can't be written to`, { cause });
+    });
+  }
 }
 
 type Values = ReturnType<typeof readArguments>['values'];
@@ -106,6 +146,7 @@ function readArguments(args: readonly string[]) {
       metrics: { type: 'string' },
       json: { type: 'string' },
       page: { type: 'string' },
+      record: { type: 'string' },
       cleanup: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -162,6 +203,8 @@ function costOf(values: Values): Pick<RunOptions, 'cost'> {
   const pid = countOf(values, 'pid');
   if (pid !== undefined && metrics !== undefined) throw new Error('give --pid or --metrics, not both');
   if (pid !== undefined) return { cost: { pid } };
+  if (metrics !== undefined && !URL.canParse(metrics))
+    throw new Error(`--metrics is ${JSON.stringify(metrics)}, and must be an address`);
   return metrics === undefined ? {} : { cost: { metrics, token: process.env.METRICS_TOKEN } };
 }
 

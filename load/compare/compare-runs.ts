@@ -15,7 +15,7 @@ export interface Comparison {
 
 export interface Side {
   readonly runs: number;
-  /** Seconds that count. */
+  /** Seconds that are compared. */
   readonly seconds: number;
   readonly mixes: readonly string[];
   /** Kind and address. */
@@ -74,7 +74,9 @@ export function compareRuns(a: readonly RunResult[], b: readonly RunResult[]): C
 type RunWindows = ReadonlyMap<string, readonly Window[]>;
 
 function countedWindows(run: RunResult, phases: ReadonlySet<string>): RunWindows {
-  return new Map([...phases].map((name) => [name, run.windows.filter(({ phase }) => phase === name)]));
+  // its first and its last second are in part another's
+  const windowsOf = (name: string) => run.windows.filter(({ phase }) => phase === name).slice(1, -1);
+  return new Map([...phases].map((name) => [name, windowsOf(name)]));
 }
 
 function sideOf(runs: readonly RunResult[], windows: readonly RunWindows[]): Side {

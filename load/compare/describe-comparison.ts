@@ -19,7 +19,7 @@ export function describeComparison({ a, b, figures, notes }: Comparison): string
 
 function sideLine({ runs, seconds, mixes, targets }: Side): string {
   const number = runs === 1 ? '1 run' : `${runs} runs`;
-  return `${mixes.join(', ')} against ${targets.join(', ')}: ${number}, ${formatDuration(seconds)} that count`;
+  return `${mixes.join(', ')} against ${targets.join(', ')}: ${number}, ${formatDuration(seconds)} compared`;
 }
 
 /** What a reader is to take home. */
@@ -31,9 +31,8 @@ function conclusions(figures: readonly ComparedFigure[]): string[] {
   const unclear = figures.filter((figure) => figure.verdict === 'too little data' && figure.needs !== null);
   const seconds = Math.max(...unclear.map(({ needs }) => needs ?? 0));
   return [
-    ...(changed.length === 0 && same.length > 0 ? ['B does not differ from A by more than the noise.'] : []),
     ...changed.map(conclusion),
-    ...(changed.length > 0 && same.length > 0 ? [`Within the noise: ${same.join(', ')}.`] : []),
+    ...(same.length > 0 ? [`No difference larger than the noise: ${same.join(', ')}.`] : []),
     ...(unclear.length === 0
       ? []
       : [

@@ -1,4 +1,4 @@
-import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
+import { decodeHistogram } from '../run/histogram.ts';
 import type { RunResult } from '../run/result.ts';
 import { formatCount, formatNumber, formatTime } from './format.ts';
 import type { Plot } from './plot.ts';
@@ -69,7 +69,7 @@ interface ReadHistogram {
 
 function readHistogram(text: string): ReadHistogram | null {
   try {
-    const histogram = decodeFromCompressedBase64(text);
+    const histogram = decodeHistogram(text);
     if (histogram.totalCount === 0) return null;
     return {
       totalCount: histogram.totalCount,

@@ -21,7 +21,7 @@ const plan: Readonly<Record<string, string>> = {
   events: 'kernel engine server auth process',
   console: 'kernel coordination objects server catalogue auth process client',
   client: '',
-  load: '',
+  load: 'client',
   cli: 'kernel engine objects auth process records query gateway client load',
 };
 

@@ -109,9 +109,9 @@ t.test('words: what differs, what does not, and what makes it doubtful', async (
       }),
     ]),
   );
-  t.match(text, /^A: records against sluice at http:\/\/127\.0\.0\.1:8080: 2 runs, 2 min that count$/m);
+  t.match(text, /^A: records against sluice at http:\/\/127\.0\.0\.1:8080: 2 runs, 116 s compared$/m);
   t.match(text, /^B is worse: p50 \d+(\.\d)? % higher, and noise makes up to \d+(\.\d+)? %\.$/m);
-  t.match(text, /^Within the noise: requests\/s, errors/m);
+  t.match(text, /^No difference larger than the noise: requests\/s, errors/m);
   t.match(text, /^p50 +2\.\d+ ms +[23](\.\d+)? ms +\+\d+(\.\d)? % +±\d+(\.\d+)? % +higher$/m);
   t.match(text, /^The runs are from different machines\.$/m);
   t.match(text, /^B: The tool was busy\.$/m);
