@@ -62,7 +62,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const phases = phasesOf(mix, options);
   // a goal that is wrong is told before anything is stored
   if (options.capacity !== undefined) parseCapacityGoal(options.capacity);
-  const kind = await openKind(target.kind);
+  const kind = await openKind(target);
   const share = options.verify ?? 0;
   refuse(kind, { mix, target, share });
   const work: Preparation = { mix, address: target, signal, progress };

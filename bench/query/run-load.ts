@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { run } from '../../load/main.ts';
+import { parseMix } from '../../load/mix/read-mix.ts';
 import type { BenchRequest, RequestKind } from './requests.ts';
 
 interface Load {
@@ -34,11 +33,29 @@ export interface LoadResult {
   readonly p99: number;
 }
 
-/** Sends the requests from a separate process, so that its CPU time is not counted. */
+/** Longer than any load of so many requests, in seconds. */
+const longest = 3600;
+
+/** Sends the requests of one kind, or those of a list, from a thread of this process, whose CPU time is not measured. */
 export async function runLoad(job: LoadJob): Promise<LoadResult> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'load.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const phase = {
+    seconds: job.seconds ?? longest,
+    concurrency: job.connections,
+    ...(job.amount === undefined ? {} : { requests: job.amount }),
+  };
+  // the requests themselves come from the job
+  const mix = { requests: [{ kind: 'request', path: '/' }], phases: [phase] };
+  const { totals } = await run({
+    mix: parseMix('bench.json', JSON.stringify(mix)),
+    target: {
+      kind: 'http',
+      module: new URL('./bench-target.ts', import.meta.url).href,
+      url: job.url,
+      credential: null,
+      options: { job: JSON.stringify(job) },
+    },
+    workers: 1,
   });
-  child.stdin.end(JSON.stringify(job));
-  return JSON.parse(await text(child.stdout)) as LoadResult;
+  const { good, failed: bad, perSecond, latency } = totals;
+  return { good, bad, perSecond, p50: latency.p50, p99: latency.p99 };
 }

@@ -84,6 +84,8 @@ export type MixRequest = RecordRequest | FileRequest | LiveRequest | PlainReques
 export interface Phase {
   readonly name: string;
   readonly seconds: number;
+  /** A closed loop ends after so many requests, if its time has not passed before. */
+  readonly requests?: number | null;
   /** Requests a second, by the schedule. */
   readonly rate: number | null;
   /** The rate changes evenly to this one. */

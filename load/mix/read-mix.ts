@@ -174,13 +174,15 @@ function plainOf(read: MixReader) {
 }
 
 function phaseOf(read: MixReader, index: number): Phase {
-  read.only(['name', 'seconds', 'rate', 'rateAtEnd', 'concurrency', 'counts', 'streams']);
+  read.only(['name', 'seconds', 'rate', 'rateAtEnd', 'concurrency', 'requests', 'counts', 'streams']);
   const rate = (key: string): number | null =>
     read.has(key) ? read.number(key, 'a number above 0', (value) => value > 0 && value <= 1e7) : null;
   const concurrency = read.has('concurrency') ? read.count('concurrency', 1) : null;
   const streams = read.count('streams', 0, 0);
   if (read.has('rate') && concurrency !== null)
     throw read.problem('rate', 'left out of a phase with concurrency: a loop is open or closed');
+  if (read.has('requests') && concurrency === null)
+    throw read.problem('concurrency', 'there beside requests');
   if (read.has('rateAtEnd') && !read.has('rate')) throw read.problem('rate', 'there beside rateAtEnd');
   if (!read.has('rate') && concurrency === null && streams === 0)
     throw read.problem('rate', 'there, or concurrency, or streams');
@@ -190,6 +192,7 @@ function phaseOf(read: MixReader, index: number): Phase {
     rate: rate('rate'),
     rateAtEnd: rate('rateAtEnd'),
     concurrency,
+    requests: read.has('requests') ? read.count('requests', 1) : null,
     counts: read.bool('counts', true),
     streams,
   };

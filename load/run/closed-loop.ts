@@ -34,8 +34,9 @@ export class ClosedLoop implements Loop {
   }
 
   async #call(): Promise<void> {
-    const { first, index, workers, runner } = this.#options;
-    while (!this.#isStopped) {
+    const { phase, first, index, workers, runner } = this.#options;
+    const last = phase.requests ?? Number.POSITIVE_INFINITY;
+    while (!this.#isStopped && this.#next < last) {
       const number = first + this.#next;
       this.#next += workers;
       const now = performance.now();
@@ -43,7 +44,10 @@ export class ClosedLoop implements Loop {
       if (pause > 0 && !this.#isStopped) await this.#pause(pause);
     }
     this.#running--;
-    if (this.#running === 0) this.#options.onDrained();
+    if (this.#running > 0) return;
+    if (this.#isStopped) this.#options.onDrained();
+    // all requests have been sent
+    else this.stop();
   }
 
   #pause(milliseconds: number): Promise<void> {

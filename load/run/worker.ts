@@ -17,7 +17,7 @@ const post = (message: FromWorker, transfer: ArrayBuffer[] = []): void =>
 const fail = (error: unknown): void =>
   post({ kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
 
-const kind = await openKind(address.kind);
+const kind = await openKind(address);
 const performer = kind.open({ mix, address, prepared, signal: whole.signal });
 const streams = new WorkerStreams(performer, mix, whole.signal);
 

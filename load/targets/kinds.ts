@@ -12,9 +12,10 @@ const kinds: Readonly<Record<string, () => Promise<TargetKind>>> = {
 
 export const kindNames = Object.keys(kinds) as readonly TargetAddress['kind'][];
 
-export function openKind(name: TargetAddress['kind']): Promise<TargetKind> {
-  const open = kinds[name];
+export async function openKind({ kind, module }: TargetAddress): Promise<TargetKind> {
+  if (module !== undefined) return (await import(module)).default;
+  const open = kinds[kind];
   if (open === undefined)
-    throw new Error(`there is no kind ${name} of targets, only ${kindNames.join(', ')}`);
+    throw new Error(`there is no kind ${kind} of targets, only ${kindNames.join(', ')}`);
   return open();
 }

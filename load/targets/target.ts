@@ -4,6 +4,8 @@ import type { Verification } from '../run/result.ts';
 /** Where a load goes, as the command line says it. */
 export interface TargetAddress {
   readonly kind: 'sluice' | 'pocketbase' | 'parse' | 's3' | 'tus' | 'http';
+  /** Instead of the kind: the file: address of a module whose default export is a TargetKind of one's own. */
+  readonly module?: string;
   readonly url: string;
   /** Its credential: a token, `key:secret`, `user:password`. Never in results. */
   readonly credential: string | null;
