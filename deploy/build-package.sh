@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Builds what `npm pack` puts into the package: compiled JavaScript in dist/, and the web app and the client if they are built.
+# Builds what `npm pack` puts into the package: compiled JavaScript in dist/, the mixes of load tests, and the web app and the client if they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf dist
 npx --no-install tsc -p tsconfig.build.json
 node deploy/image/compiled-imports.mjs
 chmod +x dist/cli/sluice.js
+# what load/ reads, and editors
+cp -R load/mixes dist/load/mixes
+cp load/mix/mix.schema.json dist/load/mix
 npm run --if-present build:console
 if [ -d console/web/dist ]; then
   mkdir -p dist/console/web

@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -116,10 +116,34 @@ t.test('npx serves, its token and janitor commands work beside it', async (t) =>
     body: JSON.stringify(body[0]),
   });
   t.equal(login.status, 200);
+  const mix = join(folder, 'mix.json');
+  await writeFile(
+    mix,
+    JSON.stringify({
+      spaces: [{ name: 'people', records: 10, fields: [{ name: 'email', unique: true }] }],
+      requests: [{ kind: 'findOne' }],
+    }),
+  );
+  const load = await toEnd(
+    ['load', mix, '--target', baseUrl, '--rate', '20', '--seconds', '1', '--cleanup'],
+    {
+      SLUICE_TOKEN: at.token,
+    },
+  );
+  t.match(load, { status: 0, stdout: /^findOne +20 +0 /m });
   t.match(await toEnd(['janitor', '--dry-run'], served), { status: 0, stdout: /\S/ });
   signal('SIGTERM');
   await ended;
   await t.rejects(fetch(`${baseUrl}/healthz`), 'the server is gone');
+});
+
+t.test('load tests can be run from code', async (t) => {
+  const program = "import { run } from 'sluice/load'; console.log(typeof run);";
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: folder,
+    env: clean,
+  });
+  t.equal(stdout, 'function\n');
 });
 
 t.test('without a ClickHouse server it says what is missing, in one sentence', async (t) => {
@@ -134,6 +158,7 @@ t.test('help says how the commands are called here', async (t) => {
   for (const command of [
     'token',
     'janitor',
+    'load',
     'quarantine',
     'bucket',
     'rules',
