@@ -1,0 +1,72 @@
+/** `sluice load`: bad arguments, and a run that is ended early. */
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import type { RunResult } from '../../load/run/result.ts';
+import { runScript, runToEnd } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
+
+const folder = await temporaryFolder(t);
+const mix = join(folder, 'mix.json');
+await writeFile(mix, '{"requests": [{"kind": "request", "path": "/{number}"}]}');
+const server = createServer((_, response) => response.end('right')).listen(0, '127.0.0.1');
+await once(server, 'listening');
+t.teardown(() => {
+  server.closeAllConnections();
+  server.close();
+});
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const load = (...args: string[]) => runToEnd('cli/load.ts', args, {});
+
+t.test('what can not run is one sentence, and status 1', async (t) => {
+  const bad = join(folder, 'bad.json');
+  await writeFile(bad, '{"requests": [\n{"kind": "request", "path": "/", "weight": "x"}]}');
+  const target = ['--target', url];
+  const cases: readonly (readonly [string[], string])[] = [
+    [[bad, ...target], 'bad.json:2: requests[0].weight is "x", and must be a number above 0'],
+    [[mix], '--target is missing; see --help'],
+    [target, 'name one mix; see --help'],
+    [[mix, '--target', 'example'], '--target is "example", and must be an http:// or https:// address'],
+    [[mix, ...target, '--rate', 'many'], '--rate is "many", and must be a number above 0'],
+    [[mix, ...target, '--workers', '1.5'], '--workers must be a whole number'],
+    [[mix, ...target, '--verify', '200%'], '--verify is "200%", and must be a share such as 1%'],
+    [[mix, ...target, '--option', 'a'], '--option is "a", and must be name=value'],
+    [
+      [mix, ...target, '--kind', 'http', '--capacity', 'fast'],
+      'the goal "fast" is not understood; write it as "p99 < 50ms, errors < 0.1 %"',
+    ],
+    [[mix, ...target, '--kind', 'http', '--verify', '1%'], "a target of kind http can't be verified"],
+    [[mix, ...target], 'the target needs an access token: --token, or SLUICE_TOKEN'],
+  ];
+  await Promise.all(
+    cases.map(async ([args, sentence]) =>
+      t.strictSame(await load(...args), { status: 1, stdout: '', stderr: `sluice load: ${sentence}\n` }),
+    ),
+  );
+});
+
+t.test('SIGINT ends a run with the result of what ran', async (t) => {
+  const json = join(folder, 'ended.json');
+  const args = [mix, '--target', url, '--kind', 'http', '--rate', '100', '--seconds', '600', '--json', json];
+  let count = 0;
+  const enough = new Promise<void>((resolve) => {
+    server.on('request', () => {
+      if (++count === 30) resolve();
+    });
+  });
+  const child = runScript('cli/load.ts', args, {});
+  let output = '';
+  child.stdout?.on('data', (text: Buffer) => {
+    output += text.toString();
+  });
+  await enough;
+  child.kill('SIGINT');
+  const [status] = await once(child, 'close');
+  t.equal(status, 0);
+  t.match(output, /^request +\d+ +0 /m);
+  const { totals } = JSON.parse(await readFile(json, 'utf8')) as RunResult;
+  t.ok(totals.good >= 30 && totals.good === totals.sent);
+});
