@@ -25,7 +25,7 @@ export interface SecondCost {
 
 export interface CollectedPhase {
   readonly name: string;
-  readonly counts: boolean;
+  counts: boolean;
   readonly totals: RunningTotals;
 }
 
@@ -39,7 +39,7 @@ interface CollectorOptions {
 /** Merges what the workers tell: totals by phase and by request, and windows of a second. */
 export class Collector {
   readonly phases: CollectedPhase[] = [];
-  readonly requests: readonly RunningTotals[];
+  requests: readonly RunningTotals[];
   readonly windows: Window[] = [];
   /** Seconds in which a worker thread worked more than 80 % of the time. */
   busySeconds = 0;
@@ -60,6 +60,12 @@ export class Collector {
   /** @returns the place of the phase */
   beginPhase(name: string, counts: boolean): number {
     return this.phases.push({ name, counts, totals: new RunningTotals() }) - 1;
+  }
+
+  /** What came so far counts no more. */
+  startOver(): void {
+    for (const phase of this.phases) phase.counts = false;
+    this.requests = this.requests.map(() => new RunningTotals());
   }
 
   add({ second, outcomes, counts }: Samples): void {

@@ -63,6 +63,8 @@ export class LoadRun {
         return run.collected.totals.good / run.seconds;
       },
       tryRate: async (name, rate, seconds, counts) => {
+        // of several confirmations only the last counts
+        if (counts) this.#collector.startOver();
         const open: Phase = { ...phase, name, seconds, rate, concurrency: null, counts };
         await this.#drain(await this.#start(open, goal));
         return this.#trialOf(this.phases.at(-1) as PhaseRun, rate);

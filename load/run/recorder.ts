@@ -1,7 +1,7 @@
 import type { Outcome } from '../targets/target.ts';
 import { type FromWorker, type RequestCounts, type Samples, tagOf } from './messages.ts';
 
-const outcomesOfChunk = 2048;
+const outcomesOfChunk = 8192;
 const numbersOfOutcome = 3;
 /** Different words of refusal a request; the rest are counted as one. */
 const mostCodes = 50;

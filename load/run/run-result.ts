@@ -27,7 +27,7 @@ interface FinishedRun {
 
 export function runResult(run: FinishedRun): RunResult {
   const { mix, text, target, began, load, collector, live, cost, costProblem } = run;
-  const counting = load.phases.filter(({ phase }) => phase.counts);
+  const counting = load.phases.filter(({ collected }) => collected.counts);
   const seconds = counting.reduce((sum, run) => sum + run.seconds, 0);
   return {
     version: 1,
@@ -46,7 +46,7 @@ export function runResult(run: FinishedRun): RunResult {
     phases: load.phases.map(({ phase, seconds, collected }) => ({
       name: phase.name,
       seconds,
-      counts: phase.counts,
+      counts: collected.counts,
       offeredRate: phase.rate === null ? null : (phase.rate + (phase.rateAtEnd ?? phase.rate)) / 2,
       ...collected.totals.totals(seconds),
     })),
