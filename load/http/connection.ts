@@ -12,6 +12,8 @@ export type { Answer, AnswerOptions } from './answer.ts';
 export class Connection {
   readonly #socket: Socket;
   #parser: AnswerParser | null = null;
+  /** Of the request that is under way. */
+  #signal: AbortSignal | null = null;
   #resolve: ((answer: Answer) => void) | null = null;
   #reject: ((error: Error) => void) | null = null;
   #onDrain: (() => void) | null = null;
@@ -67,10 +69,15 @@ export class Connection {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#parser = new AnswerParser(/^HEAD /.test(head.toString('latin1', 0, 5)), options);
-    const abort = (): void => this.#abort(options.signal as AbortSignal);
-    options.signal?.addEventListener('abort', abort, { once: true });
-    if (options.signal?.aborted) abort();
+    // no other method begins with an H
+    this.#parser = new AnswerParser(
+      (typeof head === 'string' ? head.charCodeAt(0) : head[0]) === 72,
+      options,
+    );
+    const { signal } = options;
+    this.#signal = signal ?? null;
+    signal?.addEventListener('abort', this.#abort);
+    if (signal?.aborted) this.#abort();
     try {
       if (body === undefined) this.#socket.write(head, 'latin1');
       else {
@@ -79,7 +86,7 @@ export class Connection {
       }
       return await answer;
     } finally {
-      options.signal?.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', this.#abort);
     }
   }
 
@@ -132,10 +139,10 @@ export class Connection {
     this.#onDrain = null;
   }
 
-  #abort(signal: AbortSignal): void {
-    this.#fail(reasonOf(signal));
+  readonly #abort = (): void => {
+    this.#fail(reasonOf(this.#signal as AbortSignal));
     this.#socket.destroy();
-  }
+  };
 
   /** A body without a length ends with the connection, unless that failed (RFC 9112, 6.3). */
   #end(): void {
