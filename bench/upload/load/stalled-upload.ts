@@ -48,7 +48,7 @@ export async function endsWell(
   offset: number,
 ): Promise<boolean> {
   const bytes = Buffer.concat([...slicesOf(benchSeed, index, 0, size)]);
-  if ((await sendRest(target, path, bytes, { from: offset, chunk: size })) !== 200) return false;
+  if ((await sendRest(target, path, bytes, { from: offset, chunk: size })) !== 204) return false;
   const { s3Link } = await fileOf(target, path);
   const stored = await (await fetch(target.baseUrl + new URL(s3Link).pathname)).arrayBuffer();
   return crc32(Buffer.from(stored)) === fileCrc32(index, size);
