@@ -1,12 +1,12 @@
 import { Busboy } from '@fastify/busboy';
 import { MultipartParser } from '#gateway/multipart/multipart-parser.ts';
+import { formAround, formContentType } from '#load/files/upload-form.ts';
 import { startUsualWay } from './baselines/start-baseline.ts';
 import { mebibyte } from './harness/bytes.ts';
 import { describeMachine, machineLine } from './harness/machine.ts';
 import { median } from './harness/median.ts';
 import { residentBytes } from './harness/process-usage.ts';
 import { settle } from './harness/settle.ts';
-import { formContentType, formHead, formTail } from './load/form.ts';
 import { sendBurst } from './measures/send-burst.ts';
 import { startSink } from './sink/start-sink.ts';
 
@@ -71,7 +71,8 @@ const parsers: Readonly<Record<string, Parse>> = {
 async function measure(name: string, parse: Parse, size: number): Promise<{ large: number; small: number }> {
   const cpu = async ({ forms, reads }: typeof large, fileBytes: number): Promise<number> => {
     const file = bytes.subarray(0, fileBytes);
-    const body = [formHead('a.bin'), ...Array<Buffer>(reads).fill(file), formTail()];
+    const { head, tail } = formAround('a.bin');
+    const body = [head, ...Array<Buffer>(reads).fill(file), tail];
     // a small form arrives in one read
     const chunks = reads === 1 ? [Buffer.concat(body)] : body;
     const before = process.cpuUsage();
@@ -114,7 +115,7 @@ async function compareMemory(): Promise<void> {
     try {
       await settle();
       const idle = residentBytes(usual.pids);
-      const files = Array.from({ length: count }, (_, seed) => ({ seed, size: 16 * mebibyte }));
+      const files = Array.from({ length: count }, (_, index) => ({ index, size: 16 * mebibyte }));
       const { peakMemory, problems } = await sendBurst(usual, files, count);
       if (problems.length > 0) throw new Error(problems.join('; '));
       const growth = Math.round((peakMemory - idle) / mebibyte);

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
+import { formAround } from '#load/files/upload-form.ts';
 import { startLibStorageOnUws, startUsualWay } from './baselines/start-baseline.ts';
 import { mebibyte } from './harness/bytes.ts';
 import { describeMachine, machineLine } from './harness/machine.ts';
 import { progress } from './harness/progress.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './harness/temporary-directory.ts';
 import { topFunctions } from './harness/top-functions.ts';
-import { formHead, formTail } from './load/form.ts';
 import { findAutocannon, runAutocannon } from './load/run-autocannon.ts';
 import { sendBurst } from './measures/send-burst.ts';
 import { startSink } from './sink/start-sink.ts';
@@ -54,8 +54,8 @@ async function profile(subject: ProcessSubject, loadName: string, load: () => Pr
 
 async function largeFiles(subject: ProcessSubject): Promise<void> {
   const { problems } = await sendBurst(subject, [
-    { seed: 1, size: 512 * mebibyte },
-    { seed: 2, size: 512 * mebibyte },
+    { index: 1, size: 512 * mebibyte },
+    { index: 2, size: 512 * mebibyte },
   ]);
   if (problems.length > 0) throw new Error(problems.join('; '));
 }
@@ -74,10 +74,8 @@ async function main(): Promise<void> {
   const sink = await startSink();
   const directory = makeTemporaryDirectory();
   const bodyFile = join(directory, 'body');
-  await writeFile(
-    bodyFile,
-    Buffer.concat([formHead('small.txt'), Buffer.alloc(smallFiles.size, 'a'), formTail()]),
-  );
+  const { head, tail } = formAround('small.txt');
+  await writeFile(bodyFile, Buffer.concat([head, Buffer.alloc(smallFiles.size, 'a'), tail]));
   for (const start of [
     () => startUsualWay(sink, preload),
     () => startLibStorageOnUws(sink, preload),

@@ -1,4 +1,4 @@
-import type { Answer, AnswerOptions } from '../http/connection.ts';
+import type { Answer, AnswerOptions, RequestBody } from '../http/connection.ts';
 import { slicesOf } from '../seed/bytes.ts';
 import type { FileSession, SeedFile } from './file-session.ts';
 import { Refusal } from './refusal.ts';
@@ -11,7 +11,7 @@ export interface FileCall {
   readonly request: string;
   /** Each with its line break. */
   readonly fields?: string;
-  readonly body?: Iterable<Buffer>;
+  readonly body?: RequestBody;
   /** Of the body. */
   readonly bytes?: number;
   /** Of an address that was signed, mostly of a bucket: it gets no token. */

@@ -1,8 +1,8 @@
-import type { Answer, AnswerOptions } from '../http/answer.ts';
+import type { Answer, AnswerOptions, RequestBody } from '../http/answer.ts';
 
 /** What sends requests to one origin: a Connection, or a pool of them. */
 export interface Sender {
-  send(head: string | Buffer, body?: Buffer | Iterable<Buffer>, options?: AnswerOptions): Promise<Answer>;
+  send(head: string | Buffer, body?: RequestBody, options?: AnswerOptions): Promise<Answer>;
 }
 
 /** Where files go, and what they are made from. */

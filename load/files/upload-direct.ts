@@ -10,10 +10,17 @@ interface Part {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Plan {
+export interface DirectPlan {
+  /** The server's name for the file. */
+  readonly id: string;
   readonly location: string;
   readonly partCount: number;
   readonly parts: readonly Part[];
+}
+
+export interface SentPart {
+  readonly number: number;
+  readonly etag: string;
 }
 
 /** Addresses that one answer may have. */
@@ -21,20 +28,34 @@ const mostAddresses = 100;
 
 /** Sends the bytes to the bucket, or to where else the server says. @returns the server's name for the file */
 export async function uploadDirect(exchange: Exchange, file: SeedFile): Promise<string> {
-  const plan = await exchange.ask<Plan>(201, `POST ${exchange.path('direct')}`, {
-    name: file.name,
-    size: file.bytes,
-    contentType: 'application/octet-stream',
-  });
+  const plan = await planDirect(exchange, file);
+  return completeDirect(exchange, plan, await sendParts(exchange, file, plan));
+}
+
+export function planDirect(exchange: Exchange, { name, bytes: size }: SeedFile): Promise<DirectPlan> {
+  const contentType = 'application/octet-stream';
+  return exchange.ask(201, `POST ${exchange.path('direct')}`, { name, size, contentType });
+}
+
+/** @returns what completes the upload */
+export async function sendParts(exchange: Exchange, file: SeedFile, plan: DirectPlan): Promise<SentPart[]> {
   const { location, partCount } = plan;
-  const sent: { readonly number: number; readonly etag: string }[] = [];
+  const sent: SentPart[] = [];
   for (let { parts } = plan; ; ) {
     for (const part of parts) sent.push({ number: part.number, etag: await sendPart(exchange, file, part) });
-    if (sent.length >= partCount || parts.length === 0) break;
+    if (sent.length >= partCount || parts.length === 0) return sent;
     const last = Math.min(sent.length + mostAddresses, partCount);
-    ({ parts } = await exchange.ask<Plan>(200, `GET ${location}?parts=${sent.length + 1}-${last}`));
+    ({ parts } = await exchange.ask<DirectPlan>(200, `GET ${location}?parts=${sent.length + 1}-${last}`));
   }
-  return (await exchange.ask<{ name: string }>(200, `POST ${location}/complete`, { parts: sent })).name;
+}
+
+/** @returns the server's name for the file */
+export async function completeDirect(
+  exchange: Exchange,
+  { location }: DirectPlan,
+  parts: readonly SentPart[],
+): Promise<string> {
+  return (await exchange.ask<{ name: string }>(200, `POST ${location}/complete`, { parts })).name;
 }
 
 /** @returns the ETag */

@@ -1,3 +1,5 @@
+import type { RequestBody } from '../http/answer.ts';
+import { slicesOf } from '../seed/bytes.ts';
 import { type Exchange, type FileCall, jsonOf } from './exchange.ts';
 import type { SeedFile } from './file-session.ts';
 
@@ -17,23 +19,32 @@ export function formAround(name: string): { readonly head: Buffer; readonly tail
 
 /** What a request has of such a form. */
 export function formBody(exchange: Exchange, file: SeedFile): Pick<FileCall, 'fields' | 'body' | 'bytes'> {
-  const { head } = formAround(file.name);
-  return {
-    fields: `Content-Type: ${formContentType}\r\n`,
-    body: formSlices(head, exchange.slices(file, 0, file.bytes)),
-    bytes: head.byteLength + file.bytes + tail.byteLength,
-  };
+  const bytes = formAround(file.name).head.byteLength + file.bytes + tail.byteLength;
+  return formOf(bytes, formSlices(exchange.session.seed, file));
+}
+
+/** The same of a form whose bytes the caller makes. */
+export function formOf(bytes: number, body: RequestBody): Pick<FileCall, 'fields' | 'body' | 'bytes'> {
+  return { fields: `Content-Type: ${formContentType}\r\n`, body, bytes };
+}
+
+/** The body of the form of a file, from its first byte to its last. */
+export function* formSlices(seed: number, { name, index, bytes }: SeedFile): Generator<Buffer> {
+  yield formAround(name).head;
+  yield* slicesOf(seed, index, 0, bytes);
+  yield tail;
 }
 
 /** @returns the server's name for the file */
-export async function uploadByForm(exchange: Exchange, file: SeedFile): Promise<string> {
-  const form = formBody(exchange, file);
-  const answer = await exchange.expect(200, { request: `POST ${exchange.path('upload')}`, ...form });
-  return jsonOf<{ name: string }>(answer).name;
+export function uploadByForm(exchange: Exchange, file: SeedFile): Promise<string> {
+  return sendForm(exchange, exchange.path('upload'), formBody(exchange, file));
 }
 
-function* formSlices(head: Buffer, slices: Iterable<Buffer>): Generator<Buffer> {
-  yield head;
-  yield* slices;
-  yield tail;
+/** @param path where the form goes @returns the server's name for the file */
+export async function sendForm(
+  exchange: Exchange,
+  path: string,
+  form: Pick<FileCall, 'fields' | 'body' | 'bytes'>,
+): Promise<string> {
+  return jsonOf<{ name: string }>(await exchange.expect(200, { request: `POST ${path}`, ...form })).name;
 }

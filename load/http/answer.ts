@@ -16,3 +16,6 @@ export interface AnswerOptions {
   readonly onBody?: (bytes: Buffer) => void;
   readonly signal?: AbortSignal;
 }
+
+/** Bytes that are there, that are made when there is room for them, or that come over time. */
+export type RequestBody = Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;

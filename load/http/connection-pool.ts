@@ -1,4 +1,4 @@
-import { type Answer, type AnswerOptions, Connection } from './connection.ts';
+import { type Answer, type AnswerOptions, Connection, type RequestBody } from './connection.ts';
 
 /** Servers close idle connections; Sluice says `Keep-Alive: timeout=7`. Milliseconds. */
 const idleTime = 5000;
@@ -25,11 +25,7 @@ export class ConnectionPool {
   }
 
   /** Sends a request over one of the connections. Rejects when there is no answer. */
-  async send(
-    head: string | Buffer,
-    body?: Buffer | Iterable<Buffer>,
-    options: AnswerOptions = {},
-  ): Promise<Answer> {
+  async send(head: string | Buffer, body?: RequestBody, options: AnswerOptions = {}): Promise<Answer> {
     const connection = this.#takeIdle() ?? (await this.#connect(options.signal));
     try {
       return await connection.send(head, body, options);

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Answer, AnswerOptions } from './answer.ts';
+import type { Answer, AnswerOptions, RequestBody } from './answer.ts';
 import { AnswerParser } from './answer-parser.ts';
 
-export type { Answer, AnswerOptions } from './answer.ts';
+export type { Answer, AnswerOptions, RequestBody } from './answer.ts';
 
 /**
  * One keep-alive connection of HTTP/1.1 without a client in between: encoded requests go straight to the socket. One request
@@ -18,6 +18,8 @@ export class Connection {
   #reject: ((error: Error) => void) | null = null;
   #onDrain: (() => void) | null = null;
   #failure: Error | null = null;
+  /** A body is not written to its end. */
+  #isWriting = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -58,12 +60,17 @@ export class Connection {
     return this.#failure !== null;
   }
 
+  /** Of this side. */
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
   /**
    * Sends a request and resolves with its answer, which may come before the end of the body; the rest of the body is then
    * not sent, and the connection is closed.
    * @param head with the empty line at its end
    */
-  async send(head: string | Buffer, body?: Buffer | Iterable<Buffer>, options: AnswerOptions = {}) {
+  async send(head: string | Buffer, body?: RequestBody, options: AnswerOptions = {}): Promise<Answer> {
     if (this.#failure !== null) throw this.#failure;
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#resolve = resolve;
@@ -82,10 +89,13 @@ export class Connection {
       if (body === undefined) this.#socket.write(head, 'latin1');
       else {
         answer.catch(() => {});
-        await this.#write(head, body);
+        const written = this.#write(head, body);
+        // a body that comes over time may still wait for its next bytes when the answer is there
+        await (Symbol.asyncIterator in body ? Promise.race([written, answer]) : written);
       }
       return await answer;
     } finally {
+      if (this.#isWriting) this.close();
       signal?.removeEventListener('abort', this.#abort);
     }
   }
@@ -95,23 +105,38 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  async #write(head: string | Buffer, body: Buffer | Iterable<Buffer>): Promise<void> {
+  async #write(head: string | Buffer, body: RequestBody): Promise<void> {
     const socket = this.#socket;
     // in one write with what fits
     socket.cork();
     process.nextTick(() => socket.uncork());
     socket.write(head, 'latin1');
-    for (const slice of Buffer.isBuffer(body) ? [body] : body) {
-      if (this.#parser === null || this.#failure !== null) {
-        this.close();
-        return;
+    this.#isWriting = true;
+    if (Symbol.asyncIterator in body) {
+      for await (const slice of body) {
+        if (this.#isRefused()) return;
+        if (!socket.write(slice)) await this.#drain();
       }
-      if (!socket.write(slice)) {
-        await new Promise<void>((resolve) => {
-          this.#onDrain = resolve;
-        });
+    } else {
+      for (const slice of Buffer.isBuffer(body) ? [body] : body) {
+        if (this.#isRefused()) return;
+        if (!socket.write(slice)) await this.#drain();
       }
     }
+    this.#isWriting = false;
+  }
+
+  /** Whether there is an answer before the end of the body, or will be none: then the connection is of no more use. */
+  #isRefused(): boolean {
+    if (this.#parser !== null && this.#failure === null) return false;
+    this.close();
+    return true;
+  }
+
+  #drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrain = resolve;
+    });
   }
 
   #receive(chunk: Buffer): void {

@@ -99,7 +99,8 @@ t.test('what was to start and could not counts, with the time that it waited', a
   t.match(result.totals, { sent: 4, good: 0, failed: 50, codes: { timeout: 4, not_started: 46 } });
   // those of the first half
   t.ok(atLeast(result.totals.latency, 490) >= 25);
-  t.match(result.warnings, [/^Requests waited because 4 were under way already/]);
+  // a busy machine adds another
+  t.ok(result.warnings.some((text) => text.startsWith('Requests waited because 4 were under way already')));
 });
 
 t.test('words of refusal: statuses, no connection', async (t) => {
@@ -144,7 +145,8 @@ t.test('a signal ends a run with the result of what ran', async (t) => {
   const onWindow = (): void => controller.abort(new Error('enough'));
   const result = await load(url, { rate: 100, seconds: 600, signal: controller.signal, onWindow });
   t.ok(result.totals.good > 50 && result.totals.sent < 50_000);
-  t.equal(result.totals.good + result.totals.failed, result.totals.sent);
+  const { sent, good, failed, codes } = result.totals;
+  t.equal(good + failed, sent + (codes.not_started ?? 0));
   t.ok(result.seconds >= 0.9 && result.seconds < 600);
 });
 

@@ -143,6 +143,28 @@ t.test(
   },
 );
 
+t.test('a body may come over time, and the answer before its end', async (t) => {
+  async function* slices(): AsyncGenerator<Buffer> {
+    for (const part of ['over', ' ', 'time']) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      yield Buffer.from(part);
+    }
+  }
+  async function* endless(): AsyncGenerator<Buffer> {
+    yield Buffer.from('over');
+    await new Promise(() => {});
+  }
+  const connection = await openTo(t, async (request, response) => {
+    if (request.headers['content-length'] === '100') response.writeHead(413).end('too much');
+    else response.end(await text(request));
+  });
+  const answer = await connection.send(head('PUT', 'content-length: 9\r\n'), slices(), { keep });
+  t.equal(answer.body.toString(), 'over time');
+  t.notOk(connection.closed);
+  t.equal((await connection.send(head('PUT', 'content-length: 100\r\n'), endless())).status, 413);
+  t.ok(connection.closed, 'where a body ended nobody knows');
+});
+
 t.test('a connection that the server closes', async (t) => {
   const afterAnswer = await openTo(t, (_, response) => response.setHeader('connection', 'close').end('last'));
   t.equal((await afterAnswer.send(head(), undefined, { keep })).body.toString(), 'last');

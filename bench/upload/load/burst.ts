@@ -1,6 +1,12 @@
-import { createForm, type FileSpec, type Form } from './form.ts';
+import {
+  type BenchFile,
+  benchFile,
+  type FileSpec,
+  type SentUpload,
+  type Target,
+  Uploader,
+} from './send-upload.ts';
 import { serveJob } from './serve-job.ts';
-import { type SentUpload, type Target, UploadConnection } from './upload-connection.ts';
 
 /** Uploads each file once, over this many connections, as fast as possible. */
 export interface BurstJob {
@@ -16,33 +22,20 @@ export interface BurstResult {
 }
 
 serveJob<BurstJob, BurstResult>(async ({ target, files, connections }) => {
-  const forms = files.map(createForm);
-  const open = await Promise.all(Array.from({ length: connections }, () => UploadConnection.open(target)));
+  const made = files.map(benchFile);
+  const open = await Promise.all(Array.from({ length: connections }, () => Uploader.open(target)));
   return {
     async run() {
       const begun = performance.now();
       const uploads: SentUpload[] = [];
-      const rest = forms.values();
-      await Promise.all(open.map((connection) => sendAll(target, connection, rest, uploads)));
+      const rest = made.values();
+      await Promise.all(open.map((uploader) => sendAll(uploader, rest, uploads)));
       return { uploads, milliseconds: performance.now() - begun };
     },
   };
 });
 
-async function sendAll(
-  target: Target,
-  first: UploadConnection,
-  forms: Iterable<Form>,
-  uploads: SentUpload[],
-): Promise<void> {
-  let connection = first;
-  for (const form of forms) {
-    const upload = await connection.upload(form);
-    uploads.push(upload);
-    if (upload.problem === null) continue;
-    // after an error the state of the connection is unknown
-    connection.close();
-    connection = await UploadConnection.open(target);
-  }
-  connection.close();
+async function sendAll(uploader: Uploader, files: Iterable<BenchFile>, uploads: SentUpload[]): Promise<void> {
+  for (const file of files) uploads.push(await uploader.upload(file));
+  uploader.close();
 }

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { fileSlices } from './file-bytes.ts';
-import { formContentType, formHead } from './form.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Exchange } from '#load/files/exchange.ts';
+import { formAround, formOf } from '#load/files/upload-form.ts';
+import { Connection, type RequestBody } from '#load/http/connection.ts';
+import { slicesOf } from '#load/seed/bytes.ts';
+import { benchSeed, sessionOver, type Target } from './send-upload.ts';
 import { serveJob } from './serve-job.ts';
-import { type Target, UploadConnection } from './upload-connection.ts';
 
 /** Uploads that announce more than the server accepts. */
 export interface ClaimedSizeJob {
@@ -24,7 +27,6 @@ export interface ClaimedSizeResult {
   readonly statuses: readonly number[];
 }
 
-const stepBytes = 64 * 1024;
 const stepMilliseconds = 5;
 /** A server that reads more than this fails the measure. */
 const stopAfterBytes = 16 * 1024 * 1024;
@@ -49,22 +51,10 @@ serveJob<ClaimedSizeJob, ClaimedSizeResult>(async (job) => ({
   },
 }));
 
-async function timeRefusal({ target, claimedBytes }: ClaimedSizeJob) {
-  const connection = await UploadConnection.open(target);
+async function timeRefusal(job: ClaimedSizeJob) {
+  const connection = await Connection.open(job.target.baseUrl);
   const begun = performance.now();
-  connection.writeHead(formContentType, claimedBytes);
-  connection.write(formHead('claimed.bin'));
-  const answer = connection.answer();
-  let arrived = false;
-  const settled = answer.finally(() => {
-    arrived = true;
-  });
-  for (const slice of fileSlices(1, stopAfterBytes)) {
-    if (arrived || connection.answered || connection.ended) break;
-    connection.write(slice);
-    while (connection.pending > 0 && !arrived && !connection.ended) await soon();
-  }
-  const { status } = await settled;
+  const status = await send(connection, job, slicesOf(benchSeed, 1, 0, stopAfterBytes));
   const milliseconds = performance.now() - begun;
   connection.close();
   return { status, milliseconds };
@@ -72,35 +62,46 @@ async function timeRefusal({ target, claimedBytes }: ClaimedSizeJob) {
 
 /**
  * What the server has read is not visible from outside, but it is everything that was sent and is in neither socket's
- * queue. A step is only sent after the last one was read, so when the server closes, and the queues are gone, the total is
- * at most one step too high.
+ * queue. A step is only sent after the last one was read, so when the server answers, and the connection is closed, the total
+ * is at most one step too high.
  */
-async function countRead({ target, claimedBytes }: ClaimedSizeJob) {
-  const connection = await UploadConnection.open(target);
+async function countRead(job: ClaimedSizeJob) {
+  const connection = await Connection.open(job.target.baseUrl);
   const { localPort } = connection;
-  const answer = connection.answer().catch(() => null);
-  connection.writeHead(formContentType, claimedBytes);
   const begun = performance.now();
-  const unread = (): number => connection.pending + queuedBytes(localPort);
-  let sent = 0;
-  for (const slice of smallSlices()) {
-    while (unread() > 0 && !connection.ended && performance.now() - begun < stopAfterMilliseconds) {
-      await pause(stepMilliseconds);
+  let bytes = 0;
+  async function* steps(): AsyncGenerator<Buffer> {
+    for (const slice of slicesOf(benchSeed, 2, 0, stopAfterBytes)) {
+      while (queuedBytes(localPort) > 0 && performance.now() - begun < stopAfterMilliseconds)
+        await sleep(stepMilliseconds);
+      if (connection.closed) return;
+      bytes += slice.byteLength;
+      yield slice;
+      await sleep(stepMilliseconds);
     }
-    if (connection.ended || performance.now() - begun > stopAfterMilliseconds) break;
-    connection.write(slice);
-    sent += slice.length;
-    await pause(stepMilliseconds);
   }
-  const bytes = connection.ended ? sent : sent - unread();
+  const status = await send(connection, job, steps());
   connection.close();
-  return { status: (await answer)?.status ?? 0, bytes };
+  return { status, bytes };
 }
 
-function* smallSlices(): Generator<Buffer> {
-  for (const slice of fileSlices(2, stopAfterBytes)) {
-    for (let at = 0; at < slice.length; at += stepBytes) yield slice.subarray(at, at + stepBytes);
-  }
+/** @returns the status of the answer; 0: there is none in time */
+async function send(
+  connection: Connection,
+  { target, claimedBytes }: ClaimedSizeJob,
+  body: Exclude<RequestBody, Buffer>,
+): Promise<number> {
+  const exchange = new Exchange(sessionOver(connection, target), AbortSignal.timeout(stopAfterMilliseconds));
+  const call = { request: `POST ${target.path}`, ...formOf(claimedBytes, formFrom(body)) };
+  return exchange.send(call).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+async function* formFrom(body: Exclude<RequestBody, Buffer>): AsyncGenerator<Buffer> {
+  yield formAround('claimed.bin').head;
+  yield* body;
 }
 
 /** Bytes that wait in the client's send queue and in the server's receive queue, by /proc/net/tcp (proc(5)). */
@@ -114,16 +115,4 @@ function queuedBytes(clientPort: number): number {
     else if (remote.endsWith(port)) bytes += Number.parseInt(receiving, 16);
   }
   return bytes;
-}
-
-function soon(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileCrc32, fileSlices } from './file-bytes.ts';
+import { Exchange } from '#load/files/exchange.ts';
+import { type FileSession, seedFile } from '#load/files/file-session.ts';
+import { completeDirect, planDirect, sendParts } from '#load/files/upload-direct.ts';
+import { Connection } from '#load/http/connection.ts';
+import { benchSeed, fileCrc32, sessionOver, type Target } from './send-upload.ts';
 import { serveJob } from './serve-job.ts';
-import { type Target, UploadConnection } from './upload-connection.ts';
 
 /** Clients that send files straight to the store: each plans one, sends its parts, completes it, and goes on. */
 export interface DirectUploadsJob {
@@ -30,27 +33,10 @@ export interface DirectUploadsResult {
   readonly completions: readonly number[];
 }
 
-interface Plan {
-  readonly id: string;
-  readonly location: string;
-  readonly parts: readonly {
-    readonly number: number;
-    readonly offset: number;
-    readonly size: number;
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-  }[];
-}
-
 serveJob<DirectUploadsJob, DirectUploadsResult>(async (job) => {
   const { size, contents } = job;
-  const checksums = Array.from({ length: contents }, (_, seed) => fileCrc32(seed, size));
-  const clients = await Promise.all(
-    Array.from({ length: job.clients }, async () => ({
-      gateway: await UploadConnection.open(job.target),
-      store: await UploadConnection.open({ ...job.target, baseUrl: job.store }),
-    })),
-  );
+  const checksums = Array.from({ length: contents }, (_, index) => fileCrc32(index, size));
+  const clients = await Promise.all(Array.from({ length: job.clients }, () => openClient(job)));
   return {
     async run() {
       const begun = performance.now();
@@ -61,10 +47,9 @@ serveJob<DirectUploadsJob, DirectUploadsResult>(async (job) => {
       let next = 0;
       const work = async (client: (typeof clients)[number]): Promise<void> => {
         while (next < (job.files ?? Number.POSITIVE_INFINITY) && performance.now() < end) {
-          const number = next++;
-          const seed = number % contents;
-          const { name, planned, completed } = await send(job, client, { number, seed });
-          result.files.push({ name, size, crc32: checksums[seed] as number });
+          const content = next++ % contents;
+          const { name, planned, completed } = await send(job, client, content);
+          result.files.push({ name, size, crc32: checksums[content] as number });
           result.plans.push(planned);
           result.completions.push(completed);
         }
@@ -75,10 +60,7 @@ serveJob<DirectUploadsJob, DirectUploadsResult>(async (job) => {
         ),
       );
       const seconds = (performance.now() - begun) / 1000;
-      for (const { gateway, store } of clients) {
-        gateway.close();
-        store.close();
-      }
+      for (const client of clients) client.close();
       // the plans of the last files are removed together, half a second later
       await sleep(700);
       return { ...result, seconds };
@@ -86,46 +68,30 @@ serveJob<DirectUploadsJob, DirectUploadsResult>(async (job) => {
   };
 });
 
-/** One file. Rejects when it is refused. */
-async function send(
-  { target, size }: DirectUploadsJob,
-  { gateway, store }: { readonly gateway: UploadConnection; readonly store: UploadConnection },
-  { number, seed }: { readonly number: number; readonly seed: number },
-) {
-  const begun = performance.now();
-  const wanted = { name: `report ${number}.txt`, size, contentType: 'text/plain' };
-  const plan = (await ask(gateway, target, { path: target.path, body: wanted, status: 201 })) as Plan;
-  const planned = performance.now();
-  const parts: { number: number; etag: string }[] = [];
-  for (const part of plan.parts) {
-    const { pathname, search, host } = new URL(part.url);
-    let head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${part.size}\r\n`;
-    for (const [name, value] of Object.entries(part.headers)) head += `${name}: ${value}\r\n`;
-    const answer = await store.send(`${head}\r\n`, fileSlices(seed, part.offset + part.size, part.offset));
-    const etag = /\r\netag: *"([^"]+)"/i.exec(answer.head)?.[1];
-    if (answer.status !== 200 || etag === undefined)
-      throw new Error(`part ${part.number} of ${plan.id}: ${answer.status} ${answer.body.slice(0, 300)}`);
-    parts.push({ number: part.number, etag });
-  }
-  const sent = performance.now();
-  const path = `${plan.location}/complete`;
-  const file = (await ask(gateway, target, { path, body: { parts }, status: 200 })) as { name: string };
-  if (file.name !== plan.id) throw new Error(`${plan.id} became ${file.name}`);
-  return { name: plan.id, planned: planned - begun, completed: performance.now() - sent };
+/** Over one connection to the gateway, and one to the store. */
+async function openClient({ target, store }: DirectUploadsJob): Promise<FileSession & { close(): void }> {
+  const gateway = await Connection.open(target.baseUrl);
+  const bucket = await Connection.open(store);
+  return {
+    ...sessionOver(gateway, target),
+    senderOf: (origin) => (origin === target.baseUrl ? gateway : bucket),
+    close() {
+      gateway.close();
+      bucket.close();
+    },
+  };
 }
 
-/** @returns the JSON of the answer */
-async function ask(
-  connection: UploadConnection,
-  { baseUrl, token }: Target,
-  { path, body, status }: { readonly path: string; readonly body: object; readonly status: number },
-): Promise<unknown> {
-  // ASCII
-  const text = JSON.stringify(body);
-  const answer = await connection.send(
-    `POST ${path} HTTP/1.1\r\nHost: ${new URL(baseUrl).host}\r\nAuthorization: Bearer ${token}\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
-  );
-  if (answer.status !== status) throw new Error(`${path}: ${answer.status} ${answer.body.slice(0, 300)}`);
-  return JSON.parse(answer.body);
+/** One file. Rejects when it is refused. */
+async function send({ size }: DirectUploadsJob, client: FileSession, content: number) {
+  const begun = performance.now();
+  const exchange = new Exchange(client, new AbortController().signal);
+  const file = seedFile(benchSeed, content, size);
+  const plan = await planDirect(exchange, file);
+  const planned = performance.now();
+  const parts = await sendParts(exchange, file, plan);
+  const sent = performance.now();
+  const name = await completeDirect(exchange, plan, parts);
+  if (name !== plan.id) throw new Error(`${plan.id} became ${name}`);
+  return { name, planned: planned - begun, completed: performance.now() - sent };
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import { formContentType } from './form.ts';
-import type { Target } from './upload-connection.ts';
+import { formContentType } from '#load/files/upload-form.ts';
+import type { Target } from './send-upload.ts';
 
 /** The part of autocannon's JSON that is used. */
 export interface AutocannonResult {

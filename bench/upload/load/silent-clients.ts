@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileSlices } from './file-bytes.ts';
-import { formContentType, formHead, formTail } from './form.ts';
+import { Exchange } from '#load/files/exchange.ts';
+import { seedFile } from '#load/files/file-session.ts';
+import { formAround, formOf, sendForm } from '#load/files/upload-form.ts';
+import { Connection } from '#load/http/connection.ts';
+import { slicesOf } from '#load/seed/bytes.ts';
+import { benchSeed, sessionOver, type Target } from './send-upload.ts';
 import { serveJob } from './serve-job.ts';
-import { type Target, UploadConnection } from './upload-connection.ts';
 
 /** Clients that each send the beginning of a file, and then nothing or a trickle, until they are stopped. */
 export interface SilentJob {
@@ -28,47 +31,55 @@ const replacement = 312;
 const calm = 2000;
 
 class SilentClient {
-  readonly #connection: UploadConnection;
-  readonly #job: SilentJob;
-  #sent: number;
+  readonly #connection: Connection;
+  ended = false;
 
-  private constructor(job: SilentJob, connection: UploadConnection) {
-    this.#job = job;
+  private constructor(connection: Connection) {
     this.#connection = connection;
-    this.#sent = job.begun;
   }
 
-  static async open(job: SilentJob, seed: number): Promise<SilentClient> {
-    const connection = await UploadConnection.open(job.target);
-    const head = formHead(`silent-${seed}.bin`);
-    connection.writeHead(formContentType, head.length + job.size + formTail().length);
-    connection.write(head);
-    for (const slice of fileSlices(seed, job.begun)) connection.write(slice);
-    return new SilentClient(job, connection);
-  }
-
-  get ended(): boolean {
-    return this.#connection.ended || this.#connection.answered;
-  }
-
-  trickle(): void {
-    const bytes = Math.min(this.#job.bytesPerSecond / packetsPerSecond, this.#job.size - this.#sent);
-    // a paused upload sends nothing more
-    if (bytes <= 0 || this.ended || this.#connection.pending > 0) return;
-    this.#sent += bytes;
-    this.#connection.write(Buffer.alloc(bytes));
+  static async open(job: SilentJob, index: number): Promise<SilentClient> {
+    const client = new SilentClient(await Connection.open(job.target.baseUrl));
+    const exchange = new Exchange(sessionOver(client.#connection, job.target), new AbortController().signal);
+    const file = seedFile(benchSeed, index, job.size);
+    const form = formAround(file.name);
+    const bytes = form.head.byteLength + job.size + form.tail.byteLength;
+    const body = client.#body(job, index, form.head);
+    void sendForm(exchange, job.target.path, formOf(bytes, body))
+      .catch(() => {})
+      .finally(() => {
+        client.ended = true;
+      });
+    return client;
   }
 
   close(): void {
     this.#connection.close();
   }
+
+  /** A paused upload sends nothing more. */
+  async *#body(
+    { begun, size, bytesPerSecond }: SilentJob,
+    index: number,
+    head: Buffer,
+  ): AsyncGenerator<Buffer> {
+    yield head;
+    yield* slicesOf(benchSeed, index, 0, begun);
+    const packet = Buffer.alloc(bytesPerSecond / packetsPerSecond);
+    for (let sent = begun; !this.ended && !this.#connection.closed; ) {
+      await sleep(1000 / packetsPerSecond);
+      const bytes = packet.subarray(0, size - sent);
+      sent += bytes.byteLength;
+      if (bytes.byteLength > 0) yield bytes;
+    }
+  }
 }
 
 serveJob<SilentJob, SilentResult>(async (job) => ({
   async run(reached, stopped) {
-    let seed = 0;
+    let next = 0;
     let ended = 0;
-    const open = (): Promise<SilentClient> => SilentClient.open(job, seed++);
+    const open = (): Promise<SilentClient> => SilentClient.open(job, next++);
     const clients = await Promise.all(Array.from({ length: job.clients }, open));
     const replace = async (): Promise<void> => {
       const at = clients.findIndex((client) => client.ended);
@@ -77,14 +88,11 @@ serveJob<SilentJob, SilentResult>(async (job) => ({
       ended++;
       clients[at] = await open();
     };
-    const timers = [
-      setInterval(() => void replace().catch(() => {}), replacement),
-      setInterval(() => clients.forEach((client) => void client.trickle()), 1000 / packetsPerSecond),
-    ];
+    const timer = setInterval(() => void replace().catch(() => {}), replacement);
     await sleep(calm);
     reached('all silent');
     await stopped;
-    for (const timer of timers) clearInterval(timer);
+    clearInterval(timer);
     for (const client of clients) client.close();
     return { ended };
   },

@@ -1,6 +1,5 @@
-import { createForm, type Form } from './form.ts';
+import { type BenchFile, benchFile, type SentUpload, type Target, Uploader } from './send-upload.ts';
 import { serveJob } from './serve-job.ts';
-import { type SentUpload, type Target, UploadConnection } from './upload-connection.ts';
 
 /** Connections that upload repeatedly until the time is over. */
 export interface SteadyJob {
@@ -11,7 +10,7 @@ export interface SteadyJob {
   /** No upload begins after this many milliseconds. */
   readonly milliseconds: number;
   /** Of the first connection's file; the others count on. */
-  readonly firstSeed: number;
+  readonly firstIndex: number;
 }
 
 export interface SteadyResult {
@@ -22,26 +21,26 @@ export interface SteadyResult {
   readonly ended: number;
 }
 
-serveJob<SteadyJob, SteadyResult>(async ({ target, connections, size, milliseconds, firstSeed }) => {
-  const forms = Array.from({ length: connections }, (_, index) =>
-    createForm({ seed: firstSeed + index, size }),
+serveJob<SteadyJob, SteadyResult>(async ({ target, connections, size, milliseconds, firstIndex }) => {
+  const files = Array.from({ length: connections }, (_, number) =>
+    benchFile({ index: firstIndex + number, size }),
   );
-  const open = await Promise.all(forms.map(() => UploadConnection.open(target)));
+  const open = await Promise.all(files.map(() => Uploader.open(target)));
   return {
     async run() {
       const begun = performance.now();
       const uploads: SentUpload[] = [];
       const rates = await Promise.all(
-        open.map(async (connection, index) => {
-          const form = forms[index] as Form;
+        open.map(async (uploader, number) => {
+          const file = files[number] as BenchFile;
           let bytes = 0;
           while (performance.now() - begun < milliseconds) {
-            const upload = await connection.upload(form);
+            const upload = await uploader.upload(file);
             uploads.push(upload);
             if (upload.problem !== null) break;
             bytes += size;
           }
-          connection.close();
+          uploader.close();
           return (bytes / (performance.now() - begun)) * 1000;
         }),
       );

@@ -23,14 +23,14 @@ export async function compareCpu(
   const size = (bench.quick ? 64 : 512) * mebibyte;
   // the clock of /proc has steps of 10 ms: two files make a round long enough for the fastest server
   const files = [
-    { seed: 1, size },
-    { seed: 2, size },
+    { index: 1, size },
+    { index: 2, size },
   ];
   const problems: string[] = [];
   const rounds = subjects.map((subject) => ({ subject, cpu: [] as number[], speed: [] as number[] }));
   for (const subject of subjects) {
     progress(`${measure}: warming up ${subject.name}`);
-    const { problems: found } = await sendBurst(subject, [{ seed: 3, size: Math.min(size, 64 * mebibyte) }]);
+    const { problems: found } = await sendBurst(subject, [{ index: 3, size: Math.min(size, 64 * mebibyte) }]);
     problems.push(...found);
   }
   for (let round = 1; round <= bench.rounds; round++) {

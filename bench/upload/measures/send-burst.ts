@@ -3,8 +3,7 @@ import { prepareLoad } from '../harness/load-process.ts';
 import { watchMemory } from '../harness/memory-watch.ts';
 import { cpuSeconds } from '../harness/process-usage.ts';
 import type { BurstJob, BurstResult } from '../load/burst.ts';
-import type { FileSpec } from '../load/form.ts';
-import type { SentUpload } from '../load/upload-connection.ts';
+import type { FileSpec, SentUpload } from '../load/send-upload.ts';
 import type { Subject } from '../subject/subject.ts';
 
 export interface BurstFigures {

@@ -30,19 +30,19 @@ export const u12: Measure = {
       const idle = residentBytes(sluice.pids);
       const memory = watchMemory(sluice.pids);
       const stalled = await Promise.all(
-        Array.from({ length: uploads }, (_, seed) => stall(sluice.target, seed)),
+        Array.from({ length: uploads }, (_, index) => stall(sluice.target, index)),
       );
       // as long as the server gives a stalled one
       await sleep(bench.quick ? 1000 : 8000);
       const beyond = (memory.end().peak - idle - budget) / mebibyte;
       const waits: number[] = [];
       const problems: string[] = [];
-      for (const [seed, { path }] of stalled.slice(0, returning).entries()) {
+      for (const [index, { path }] of stalled.slice(0, returning).entries()) {
         const begun = performance.now();
         const offset = await offsetAt(sluice.target, path);
         waits.push(performance.now() - begun);
-        if (!(await endsWell(sluice.target, path, seed, offset)))
-          problems.push(`upload ${seed} is not whole`);
+        if (!(await endsWell(sluice.target, path, index, offset)))
+          problems.push(`upload ${index} is not whole`);
       }
       for (const { socket } of stalled) socket.destroy();
       const worst = Math.max(...waits) / 1000;

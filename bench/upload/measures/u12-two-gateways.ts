@@ -22,12 +22,12 @@ export async function returnElsewhere(bench: Bench): Promise<Finding> {
       const [one, two] = gateways as [Subject, Subject];
       const waits: number[] = [];
       const problems: string[] = [];
-      for (let seed = 0; seed < (bench.quick ? 10 : 50); seed++) {
-        const { path, socket } = await stall(one.target, seed);
+      for (let index = 0; index < (bench.quick ? 10 : 50); index++) {
+        const { path, socket } = await stall(one.target, index);
         const begun = performance.now();
         const offset = await offsetAt(two.target, path);
         waits.push(performance.now() - begun);
-        if (!(await endsWell(two.target, path, seed, offset))) problems.push(`upload ${seed} is not whole`);
+        if (!(await endsWell(two.target, path, index, offset))) problems.push(`upload ${index} is not whole`);
         socket.destroy();
       }
       const worst = Math.max(...waits) / 1000;

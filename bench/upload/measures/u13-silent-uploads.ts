@@ -3,8 +3,8 @@ import { repositoryRoot } from '../harness/child-process.ts';
 import { prepareLoad } from '../harness/load-process.ts';
 import { quantile } from '../harness/median.ts';
 import { progress } from '../harness/progress.ts';
+import type { SentUpload } from '../load/send-upload.ts';
 import type { SilentJob, SilentResult } from '../load/silent-clients.ts';
-import type { SentUpload } from '../load/upload-connection.ts';
 import { newAccount } from '../subject/new-account.ts';
 import { type SluiceSubject, startSluice } from '../subject/start-sluice.ts';
 import type { Bench, Finding, Measure } from './measure.ts';
@@ -51,7 +51,7 @@ function compare(bench: Bench, crowd: Crowd): Promise<Finding> {
     const sluice = subject as SluiceSubject;
     const problems: string[] = [];
     const series = () => measure(bench, sluice, problems);
-    await forget(bench, sluice, (await sendBurst(sluice, [{ seed: 1, size: 20 * mebibyte }])).uploads);
+    await forget(bench, sluice, (await sendBurst(sluice, [{ index: 1, size: 20 * mebibyte }])).uploads);
     const alone = await series();
     const token = await newAccount({ dataDir: sluice.dataDir, root: repositoryRoot }, 'silent@bench.example');
     const job: SilentJob = {
@@ -96,7 +96,7 @@ async function measure(bench: Bench, sluice: SluiceSubject, problems: string[]):
   const found: Series[] = [];
   for (const { mebibytes, count } of files) {
     const many = bench.quick ? Math.ceil(count / 100) : count;
-    const specs = Array.from({ length: many }, (_, seed) => ({ seed, size: mebibytes * mebibyte }));
+    const specs = Array.from({ length: many }, (_, index) => ({ index, size: mebibytes * mebibyte }));
     const burst = await sendBurst(sluice, specs);
     problems.push(...burst.problems);
     await forget(bench, sluice, burst.uploads);

@@ -29,7 +29,7 @@ export const u3: Measure = {
         if (sluice === undefined) return;
         await settle();
         const idle = residentBytes(sluice.pids);
-        const figures = await sendBurst(sluice, [{ seed: round, size }]);
+        const figures = await sendBurst(sluice, [{ index: round, size }]);
         const growth = figures.peakMemory - idle;
         idles.push(idle);
         growths.push(growth);

@@ -33,7 +33,7 @@ export const u4: Measure = {
         if (sluice === undefined) return;
         await settle();
         const idle = residentBytes(sluice.pids);
-        const files = Array.from({ length: count }, (_, index) => ({ seed: 1000 * round + index, size }));
+        const files = Array.from({ length: count }, (_, index) => ({ index: 1000 * round + index, size }));
         const figures = await sendBurst(sluice, files, count);
         const over = figures.peakMemory - idle - budget;
         const good = figures.uploads.filter(({ problem }) => problem === null).length;

@@ -40,7 +40,7 @@ async function compare(bench: Bench, sluice: Subject) {
       connections: sizes.fast,
       size: sizes.fastSize,
       milliseconds: sizes.fastSeconds * 1000,
-      firstSeed: 1,
+      firstIndex: 1,
     };
     const load = await prepareLoad<SteadyResult>('steady.ts', job);
     load.go();
@@ -55,7 +55,7 @@ async function compare(bench: Bench, sluice: Subject) {
       clients: sizes.clients,
       bytesPerSecond: slowBytesPerSecond,
       size: slowBytesPerSecond * sizes.seconds,
-      firstSeed: 1000,
+      firstIndex: 1000,
     };
     return prepareLoad<SlowResult>('slow-clients.ts', job);
   };

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { formAround } from '#load/files/upload-form.ts';
 import { startUsualWay } from '../baselines/start-baseline.ts';
 import { kibibyte } from '../harness/bytes.ts';
 import { type Sample, sampleOf } from '../harness/median.ts';
@@ -9,7 +10,6 @@ import { cpuSeconds } from '../harness/process-usage.ts';
 import { progress } from '../harness/progress.ts';
 import { settle } from '../harness/settle.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
-import { formHead, formTail } from '../load/form.ts';
 import { findAutocannon, runAutocannon } from '../load/run-autocannon.ts';
 import { startSluice } from '../subject/start-sluice.ts';
 import type { Subject } from '../subject/subject.ts';
@@ -33,8 +33,9 @@ export const u6: Measure = {
     const directory = makeTemporaryDirectory();
     try {
       const file = smallFile();
+      const { head, tail } = formAround('small.txt');
       const bodyFile = join(directory, 'body');
-      await writeFile(bodyFile, Buffer.concat([formHead('small.txt'), file, formTail()]));
+      await writeFile(bodyFile, Buffer.concat([head, file, tail]));
       return await withSubjects([() => startSluice(bench), () => startUsualWay(bench.sink)], (subjects) =>
         compare(bench, { subjects, autocannon, bodyFile, checksum: crc32(file) }),
       );

@@ -22,7 +22,7 @@ export const u7: Measure = {
       async ([subject]): Promise<Finding[]> => {
         const sluice = subject as Subject;
         // a server that has just started would be timed at compiling its own code
-        const { problems: warmUp } = await sendBurst(sluice, [{ seed: 1, size: mebibyte }]);
+        const { problems: warmUp } = await sendBurst(sluice, [{ index: 1, size: mebibyte }]);
         const job: ClaimedSizeJob = {
           target: sluice.target,
           claimedBytes: 10 * gibibyte,

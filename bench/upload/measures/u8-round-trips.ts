@@ -28,11 +28,11 @@ export const u8: Measure = {
     try {
       const job: BurstJob = {
         target: sluice.target,
-        files: Array.from({ length: uploads }, (_, index) => ({ seed: index + 2, size: 1024 })),
+        files: Array.from({ length: uploads }, (_, index) => ({ index: index + 2, size: 1024 })),
         connections: 4,
       };
       const load = await prepareLoad<BurstResult>('burst.ts', job);
-      const first = await sendBurst(sluice, [{ seed: 1, size: 1024 }]);
+      const first = await sendBurst(sluice, [{ index: 1, size: 1024 }]);
       await bench.sink.forget();
       const before = await statements();
       const begun = performance.now();

@@ -45,7 +45,7 @@ async function compare(bench: Bench, sluice: Subject): Promise<Finding[]> {
   const judged = bench.quick ? [8] : [40, 100, 400];
   const problems: string[] = [];
   const bursts: Burst[] = [];
-  await sendBurst(sluice, [{ seed: 1, size }]);
+  await sendBurst(sluice, [{ index: 1, size }]);
   await settle();
   const idle = residentBytes(sluice.pids);
   await bench.sink.throttle(bench.quick ? 20 * bytesPerSecond : bytesPerSecond);
@@ -90,7 +90,7 @@ async function compare(bench: Bench, sluice: Subject): Promise<Finding[]> {
 async function measure(bench: Bench, sluice: Subject, uploads: number, problems: string[]): Promise<Burst> {
   await bench.sink.forget();
   await bench.sink.throttle(bench.quick ? 20 * bytesPerSecond : bytesPerSecond);
-  const files = Array.from({ length: uploads }, (_, index) => ({ seed: uploads * 1000 + index, size }));
+  const files = Array.from({ length: uploads }, (_, index) => ({ index: uploads * 1000 + index, size }));
   const figures = await sendBurst(sluice, files, uploads);
   problems.push(...figures.problems);
   const statuses: Record<number, number> = {};

@@ -23,6 +23,7 @@ app.any('/*', (res, req) => {
     method: req.getMethod().toUpperCase(),
     key: decodeURIComponent(req.getUrl().slice(1)),
     query: new URLSearchParams(req.getQuery() ?? ''),
+    range: req.getHeader('range'),
     crc32: req.getHeader('x-amz-checksum-crc32'),
     creates: req.getHeader('if-none-match') === '*',
     chunked: req.getHeader('x-amz-content-sha256').startsWith('STREAMING-'),
@@ -76,6 +77,7 @@ interface Call {
   readonly key: string;
   readonly query: URLSearchParams;
   /** As sent. */
+  readonly range: string;
   readonly crc32: string;
   /** Refused if there is an object. */
   readonly creates: boolean;
@@ -186,7 +188,7 @@ function answerHead(res: Uws.HttpResponse, { key }: Call): void {
   }
 }
 
-function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
+function answerGet(res: Uws.HttpResponse, { key, query, range }: Call): void {
   const bucket = bucketOf(key);
   if (query.has('uploads')) {
     objects.count('ListMultipartUploads');
@@ -205,15 +207,26 @@ function answerGet(res: Uws.HttpResponse, { key, query }: Call): void {
     answerParts(res, query.get('uploadId') ?? '');
   } else {
     objects.count('GetObject');
-    const object = objects.get(key);
-    if (object === undefined || (object.text === undefined && object.size > zeros.byteLength))
-      fail(res, '404 Not Found', 'NoSuchKey');
-    else {
-      const { text, size } = object;
-      const bytes = text === undefined ? zeros.subarray(0, size) : Buffer.from(text, 'latin1');
-      res.writeHeader('etag', etagOf(object)).end(bytes);
-    }
+    answerObject(res, objects.get(key), range);
   }
+}
+
+/** The bytes of an object, or those from its beginning that a range asks for. */
+function answerObject(res: Uws.HttpResponse, object: ReceivedBytes | undefined, range: string): void {
+  const asked = /^bytes=0-(\d+)$/.exec(range)?.[1];
+  const size =
+    object === undefined ? 0 : Math.min(object.size, asked === undefined ? object.size : Number(asked) + 1);
+  if (object === undefined || (object.text === undefined && size > zeros.byteLength)) {
+    fail(res, '404 Not Found', 'NoSuchKey');
+    return;
+  }
+  const bytes =
+    object.text === undefined
+      ? zeros.subarray(0, size)
+      : Buffer.from(object.text, 'latin1').subarray(0, size);
+  if (asked !== undefined && object.size > 0)
+    res.writeStatus('206 Partial Content').writeHeader('content-range', `bytes 0-${size - 1}/${object.size}`);
+  res.writeHeader('etag', etagOf(object)).end(bytes);
 }
 
 function answerParts(res: Uws.HttpResponse, uploadId: string): void {

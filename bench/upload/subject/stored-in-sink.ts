@@ -1,4 +1,4 @@
-import type { SentUpload } from '../load/upload-connection.ts';
+import type { SentUpload } from '../load/send-upload.ts';
 import type { Sink } from '../sink/start-sink.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { crc32 } from 'node:zlib';
-import type { Target } from '../load/upload-connection.ts';
+import type { Target } from '../load/send-upload.ts';
 import { refusals } from './stored-in-sink.ts';
 import type { Subject } from './subject.ts';
 

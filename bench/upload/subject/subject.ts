@@ -1,5 +1,5 @@
 import type { Child } from '../harness/child-process.ts';
-import type { SentUpload, Target } from '../load/upload-connection.ts';
+import type { SentUpload, Target } from '../load/send-upload.ts';
 
 /** A server for uploads: Sluice, or a baseline. */
 export interface Subject {
