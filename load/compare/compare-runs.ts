@@ -44,7 +44,10 @@ export interface ComparedFigure {
 const level = 0.025 / figures.length;
 /** Blocks that a side needs: of 6 and 6 there are 924 relabellings, and the level can be reached. */
 const fewestBlocks = 6;
-/** Smaller changes are noise in any case: two starts of one server seldom agree better. */
+/**
+ * Smaller changes are noise in any case: two starts of one server seldom agree better. Twice as much where a side has only one
+ * run, and nothing is known of the noise between runs.
+ */
 const leastChange: Readonly<Record<Figure['unit'], number>> = {
   '/s': 0.03,
   ms: 0.05,
@@ -105,7 +108,8 @@ function compareFigure(figure: Figure, a: readonly RunWindows[], b: readonly Run
     return { ...compared, ...unknown, change, needs: fewestBlocks * length };
   const { bound, chance } = permutationTest(blocksA, blocksB, { level, valueIn });
   const between = spreadOfRuns(valuesOfRuns(figure, ofA), valuesOfRuns(figure, ofB));
-  const noise = Math.max(relative(Math.max(bound, between)), leastChange[unit]);
+  const least = leastChange[unit] * (Math.min(a.length, b.length) < 2 ? 2 : 1);
+  const noise = Math.max(relative(Math.max(bound, between)), least);
   const verdict = Math.abs(change) <= noise ? 'same' : change > 0 ? 'higher' : 'lower';
   return { ...compared, change, noise, chance, verdict, needs: null };
 }
