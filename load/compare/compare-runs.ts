@@ -44,14 +44,6 @@ export interface ComparedFigure {
 const level = 0.025 / figures.length;
 /** Blocks that a side needs: of 6 and 6 there are 924 relabellings, and the level can be reached. */
 const fewestBlocks = 6;
-/** Smaller changes are noise in any case: two starts of one server seldom agree better. */
-const leastChange: Readonly<Record<Figure['unit'], number>> = {
-  '/s': 0.03,
-  ms: 0.05,
-  'CPU ms': 0.03,
-  share: 0.0001,
-};
-
 /**
  * Compares runs of one server, or of two, with runs of another: which figures differ by more than the noise of repeated runs.
  * The more runs a side has, the better the noise between runs is known.
@@ -89,23 +81,28 @@ function sideOf(runs: readonly RunResult[], windows: readonly RunWindows[]): Sid
 }
 
 function compareFigure(figure: Figure, a: readonly RunWindows[], b: readonly RunWindows[]): ComparedFigure {
-  const { name, unit, better, valueIn } = figure;
+  const { name, unit, better, valueIn, shown } = figure;
   const ofA = a.map((run) => seriesOf(figure, run));
   const ofB = b.map((run) => seriesOf(figure, run));
   const [valueA, valueB] = [valueOfAll(figure, ofA.flat()), valueOfAll(figure, ofB.flat())];
-  const compared = { name, unit, better, a: valueA, b: valueB };
+  const values = { a: valueA === null ? null : shown(valueA), b: valueB === null ? null : shown(valueB) };
+  const compared = { name, unit, better, ...values };
   const unknown = { noise: null, chance: null, verdict: 'too little data' } as const;
   if (valueA === null || valueB === null) return { ...compared, ...unknown, change: null, needs: null };
-  // a share is compared as it is: of no errors, nothing is a tenth
-  const relative = (difference: number): number => (unit === 'share' ? difference : difference / valueA);
-  const change = relative(valueB - valueA);
+  // of nothing, nothing is a share
+  const from = valueA === 0 ? valueB : valueA;
+  const change = figure.changeFor(valueB - valueA, from);
   const length = blockLength([...ofA, ...ofB].flat());
   const [blocksA, blocksB] = [blocksOf(ofA.flat(), length), blocksOf(ofB.flat(), length)];
   if (Math.min(blocksA.length, blocksB.length) < fewestBlocks)
     return { ...compared, ...unknown, change, needs: fewestBlocks * length };
   const { bound, chance } = permutationTest(blocksA, blocksB, { level, valueIn });
   const between = spreadOfRuns(valuesOfRuns(figure, ofA), valuesOfRuns(figure, ofB));
-  const noise = Math.max(relative(Math.max(bound, between)), leastChange[unit]);
+  // in the direction of the change: half as much is as far off as twice as much
+  const difference = Math.sign(valueB - valueA) * Math.max(bound, between);
+  // two starts of one server seldom agree better, and of one run a side nothing is known of that
+  const least = figure.least * (Math.min(a.length, b.length) < 2 ? 2 : 1);
+  const noise = Math.max(Math.abs(figure.changeFor(difference, from)), least);
   const verdict = Math.abs(change) <= noise ? 'same' : change > 0 ? 'higher' : 'lower';
   return { ...compared, change, noise, chance, verdict, needs: null };
 }

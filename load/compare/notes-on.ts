@@ -40,6 +40,8 @@ export function notesOn(a: readonly RunResult[], b: readonly RunResult[]): strin
 }
 
 function warned(runs: readonly RunResult[], side: string): (readonly [boolean, string])[] {
-  const sentences = new Set(runs.flatMap(({ warnings }) => warnings));
-  return [...sentences].map((sentence) => [true, `${side}: ${sentence}`]);
+  const [first, ...others] = new Set(runs.flatMap(({ warnings }) => warnings));
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` And ${others.length} more warnings, which are in its results.`;
+  return [[true, `${side}: ${first}${more}`]];
 }

@@ -42,7 +42,7 @@ export function drawnRun(options: RunOptions): RunResult {
     { ...shareOf(totals, 0.1), name: 'insert', kind: 'insert' },
   ];
   const phases = [
-    { ...totalsOf(windows.slice(0, warmUp), wanted), name: 'warm-up', seconds: warmUp, counts: false },
+    { ...totals, ...sumsOf(windows.slice(0, warmUp)), name: 'warm-up', seconds: warmUp, counts: false },
     { ...totals, name: 'load', seconds: wanted.seconds, counts: true },
   ].map((phase) => ({ ...phase, offeredRate: wanted.perSecond }));
   return {
@@ -91,13 +91,19 @@ function drawWindows(wanted: Wanted, normal: () => number): Window[] {
 }
 
 function totalsOf(windows: readonly Window[], { seed, p50, tail }: Wanted): Totals {
+  return {
+    ...sumsOf(windows),
+    latency: latencyOf(seed, { p50, tail }),
+    serviceTime: latencyOf(seed, { p50: p50 * 0.9, tail: tail * 0.6 }),
+  };
+}
+
+function sumsOf(windows: readonly Window[]): Omit<Totals, 'latency' | 'serviceTime'> {
   const sum = (of: (window: Window) => number): number => windows.reduce((all, one) => all + of(one), 0);
   const [sent, good, failed] = [sum((w) => w.sent), sum((w) => w.good), sum((w) => w.failed)];
   return {
     ...{ sent, good, failed, perSecond: good / windows.length },
     ...{ sentBytes: sent * 310, receivedBytes: sent * 870 },
-    latency: latencyOf(seed, { p50, tail }),
-    serviceTime: latencyOf(seed, { p50: p50 * 0.9, tail: tail * 0.6 }),
     codes: failed === 0 ? {} : { too_many_requests: Math.ceil(failed / 2), timeout: Math.floor(failed / 2) },
   };
 }

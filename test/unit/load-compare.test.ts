@@ -92,6 +92,9 @@ t.test(
         ...['errors higher', 'CPU of the target a request too little data'],
       ],
     );
+    const back = describeComparison(compareRuns([{ ...run, windows: silent }], [run]));
+    t.match(back, /^B is better: requests\/s 100 % higher, /m);
+    t.notMatch(back, /NaN|Infinity/);
     t.doesNotThrow(() =>
       describeComparison(compareRuns([{ ...run, windows: [] }], [{ ...run, windows: [] }])),
     );
