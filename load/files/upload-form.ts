@@ -1,4 +1,4 @@
-import { type Exchange, type FileCall, jsonOf } from './exchange.ts';
+import { type Exchange, jsonOf } from './exchange.ts';
 import type { SeedFile } from './file-session.ts';
 
 const boundary = '----SluiceLoad7MA4YWxkTrZu0gW5';
@@ -15,20 +15,15 @@ export function formAround(name: string): { readonly head: Buffer; readonly tail
   return { head, tail };
 }
 
-/** What a request has of such a form. */
-export function formBody(exchange: Exchange, file: SeedFile): Pick<FileCall, 'fields' | 'body' | 'bytes'> {
+/** @returns the server's name for the file */
+export async function uploadByForm(exchange: Exchange, file: SeedFile): Promise<string> {
   const { head } = formAround(file.name);
-  return {
+  const answer = await exchange.expect(200, {
+    request: `POST ${exchange.path('upload')}`,
     fields: `Content-Type: ${formContentType}\r\n`,
     body: formSlices(head, exchange.slices(file, 0, file.bytes)),
     bytes: head.byteLength + file.bytes + tail.byteLength,
-  };
-}
-
-/** @returns the server's name for the file */
-export async function uploadByForm(exchange: Exchange, file: SeedFile): Promise<string> {
-  const form = formBody(exchange, file);
-  const answer = await exchange.expect(200, { request: `POST ${exchange.path('upload')}`, ...form });
+  });
   return jsonOf<{ name: string }>(answer).name;
 }
 
