@@ -3,7 +3,7 @@
  * second in each ten? The truth of the second is known: of requests that come evenly, a tenth wait, between 0 and 1 s,
  * so the p99 is 0.9 s.
  *
- * `npm run bench -- load [--rounds N] [--seconds N] [--part sending|pauses] [--quick]`, seven minutes. autocannon is a dependency; wrk and k6 are included
+ * `npm run bench -- load [--rounds N] [--seconds N] [--part sending|pauses] [--quick]`, twelve minutes. autocannon is a dependency; wrk and k6 are included
  * if they are on the PATH.
  *
  * A tool has core 0 and the server core 1 (taskset). The server answers without parsing, but it may still be the bottleneck, so
@@ -31,7 +31,7 @@ const { values } = parseArgs({
 const rounds = values.quick ? 1 : Number(values.rounds);
 const seconds = values.quick ? 2 : Number(values.seconds);
 /** Whole periods of the server's pauses. */
-const pausedSeconds = values.quick ? 10 : 40;
+const pausedSeconds = values.quick ? 10 : 20;
 const pausedRate = 1000;
 const connections = 32;
 
@@ -122,14 +122,17 @@ async function compareSending(): Promise<void> {
 async function comparePauses(): Promise<void> {
   const paused = { seconds: pausedSeconds, connections };
   const rows = [
-    ...(await runAll(1000, { ...paused, rate: null }, 1)),
-    ...(await runAll(1000, { ...paused, rate: pausedRate }, 1)),
+    ...(await runAll(1000, { ...paused, rate: null }, rounds)),
+    ...(await runAll(1000, { ...paused, rate: pausedRate }, rounds)),
   ];
   process.stdout.write('\n| tool | how | p50, ms | p99, ms | not sent |\n|---|---|---|---|---|\n');
   process.stdout.write('| the truth | at an even rate | 0 | 900 | 0 |\n');
   for (const { tool, how, runs } of rows) {
-    for (const { p50, p99, dropped } of runs)
-      process.stdout.write(`| ${tool} | ${how} | ${p50.toFixed(1)} | ${shown(p99)} | ${shown(dropped)} |\n`);
+    const of = (figure: keyof Run): number => median(runs.map((run) => run[figure]));
+    const shownP50 = of('p50').toFixed(1);
+    process.stdout.write(
+      `| ${tool} | ${how} | ${shownP50} | ${shown(of('p99'))} | ${shown(of('dropped'))} |\n`,
+    );
   }
 }
 
