@@ -27,7 +27,8 @@ const server = createServer((socket) => {
     for (const _ of heads) socket.write(answer);
   });
 });
-server.listen(0, '127.0.0.1', () => {
+// while it stops, the kernel takes the connections of a second: otherwise some would come a second later
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => {
   const address = server.address();
   process.stdout.write(`listening on ${typeof address === 'object' ? address?.port : ''}\n`);
 });

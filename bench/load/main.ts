@@ -3,7 +3,7 @@
  * second in each ten? The truth of the second is known: of requests that come evenly, a tenth wait, between 0 and 1 s,
  * so the p99 is 0.9 s.
  *
- * `npm run bench -- load [--rounds N] [--seconds N] [--quick]`, seven minutes. autocannon is a dependency; wrk and k6 are included
+ * `npm run bench -- load [--rounds N] [--seconds N] [--part sending|pauses] [--quick]`, twelve minutes. autocannon is a dependency; wrk and k6 are included
  * if they are on the PATH.
  *
  * A tool has core 0 and the server core 1 (taskset). The server answers without parsing, but it may still be the bottleneck, so
@@ -23,13 +23,15 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '8' },
+    /** `sending` or `pauses`; both by default. */
+    part: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
   },
 });
 const rounds = values.quick ? 1 : Number(values.rounds);
 const seconds = values.quick ? 2 : Number(values.seconds);
 /** Whole periods of the server's pauses. */
-const pausedSeconds = values.quick ? 10 : 40;
+const pausedSeconds = values.quick ? 10 : 20;
 const pausedRate = 1000;
 const connections = 32;
 
@@ -98,31 +100,42 @@ async function runAll(pause: number, load: Omit<Load, 'url' | 'folder'>, times: 
   return [...runs].map(([tool, runs]) => ({ tool, how, runs }));
 }
 
-// a short run of each takes its start out of the figures
-const start = await runAll(0, { seconds: 1, rate: null, connections }, rounds);
-const closed = await runAll(0, { seconds, rate: null, connections }, rounds);
-process.stdout.write(
-  '| tool | requests a second | of a whole core | CPU us a request |\n|---|---|---|---|\n',
-);
-for (const { tool, runs } of closed) {
-  const short = start.find((row) => row.tool === tool)?.runs ?? [];
-  const cpu = median(runs.map((run) => run.cpu)) - median(short.map((run) => run.cpu));
-  const perCore = (median(runs.map((run) => run.requests)) - median(short.map((run) => run.requests))) / cpu;
-  const perSecond = median(runs.map(({ requests }) => requests / seconds));
+async function compareSending(): Promise<void> {
+  // a short run of each takes its start out of the figures
+  const start = await runAll(0, { seconds: 1, rate: null, connections }, rounds);
+  const closed = await runAll(0, { seconds, rate: null, connections }, rounds);
   process.stdout.write(
-    `| ${tool} | ${shown(perSecond)} | ${shown(perCore)} | ${(1e6 / perCore).toFixed(1)} |\n`,
+    '| tool | requests a second | of a whole core | CPU us a request |\n|---|---|---|---|\n',
   );
+  for (const { tool, runs } of closed) {
+    const short = start.find((row) => row.tool === tool)?.runs ?? [];
+    const cpu = median(runs.map((run) => run.cpu)) - median(short.map((run) => run.cpu));
+    const perCore =
+      (median(runs.map((run) => run.requests)) - median(short.map((run) => run.requests))) / cpu;
+    const perSecond = median(runs.map(({ requests }) => requests / seconds));
+    process.stdout.write(
+      `| ${tool} | ${shown(perSecond)} | ${shown(perCore)} | ${(1e6 / perCore).toFixed(1)} |\n`,
+    );
+  }
 }
 
-const paused = { seconds: pausedSeconds, connections };
-const rows = [
-  ...(await runAll(1000, { ...paused, rate: null }, 1)),
-  ...(await runAll(1000, { ...paused, rate: pausedRate }, 1)),
-];
-process.stdout.write('\n| tool | how | p50, ms | p99, ms | not sent |\n|---|---|---|---|---|\n');
-process.stdout.write('| the truth | at an even rate | 0 | 900 | 0 |\n');
-for (const { tool, how, runs } of rows) {
-  for (const { p50, p99, dropped } of runs)
-    process.stdout.write(`| ${tool} | ${how} | ${p50.toFixed(1)} | ${shown(p99)} | ${shown(dropped)} |\n`);
+async function comparePauses(): Promise<void> {
+  const paused = { seconds: pausedSeconds, connections };
+  const rows = [
+    ...(await runAll(1000, { ...paused, rate: null }, rounds)),
+    ...(await runAll(1000, { ...paused, rate: pausedRate }, rounds)),
+  ];
+  process.stdout.write('\n| tool | how | p50, ms | p99, ms | not sent |\n|---|---|---|---|---|\n');
+  process.stdout.write('| the truth | at an even rate | 0 | 900 | 0 |\n');
+  for (const { tool, how, runs } of rows) {
+    const of = (figure: keyof Run): number => median(runs.map((run) => run[figure]));
+    const shownP50 = of('p50').toFixed(1);
+    process.stdout.write(
+      `| ${tool} | ${how} | ${shownP50} | ${shown(of('p99'))} | ${shown(of('dropped'))} |\n`,
+    );
+  }
 }
+
+if (values.part !== 'pauses') await compareSending();
+if (values.part !== 'sending') await comparePauses();
 process.stdout.write(`\n${machineLine(await describeMachine())}\n`);

@@ -1,6 +1,6 @@
 import { ByteCheck } from '../seed/bytes.ts';
 import { type Exchange, fieldOf } from './exchange.ts';
-import type { StoredFile } from './file-session.ts';
+import { nameOf, type StoredFile } from './file-session.ts';
 import { Refusal } from './refusal.ts';
 
 /** A server may send to a bucket, and that once to another address. */
@@ -31,8 +31,9 @@ export async function download(exchange: Exchange, file: StoredFile): Promise<st
   }
 }
 
-function problemOf({ index, path, bytes }: StoredFile, { received, wrong }: ByteCheck): string | null {
-  const file = `file ${index} (${path})`;
+function problemOf(stored: StoredFile, { received, wrong }: ByteCheck): string | null {
+  const { bytes } = stored;
+  const file = nameOf(stored);
   if (wrong !== null && wrong.offset < bytes)
     return `${file}: the byte at offset ${wrong.offset} is ${hex(wrong.is)}, and ${hex(wrong.expected)} was sent`;
   return received === bytes ? null : `${file}: it has ${received} bytes, and ${bytes} were sent`;

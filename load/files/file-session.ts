@@ -30,6 +30,11 @@ export interface StoredFile {
   readonly path: string;
 }
 
+/** A file in a sentence: a query may have a signature, by which everybody could read the file. */
+export function nameOf({ index, path }: StoredFile): string {
+  return `file ${index} (${path.replace(/\?.*/s, '')})`;
+}
+
 /** A file that is to be stored. */
 export interface SeedFile {
   readonly index: number;

@@ -1,6 +1,6 @@
 import { download } from '../files/download.ts';
 import { Exchange } from '../files/exchange.ts';
-import type { FileSession, StoredFile } from '../files/file-session.ts';
+import { type FileSession, nameOf, type StoredFile } from '../files/file-session.ts';
 import { Refusal } from '../files/refusal.ts';
 import { inLanes } from './in-lanes.ts';
 import { persistent } from './persistent.ts';
@@ -24,7 +24,7 @@ export async function verifyFiles(
       if (problem !== null) list.add(problem);
     } catch (error) {
       signal.throwIfAborted();
-      list.add(`file ${file.index} (${file.path}) ${lossOf(error)}`);
+      list.add(`${nameOf(file)} ${lossOf(error)}`);
     }
     list.checked++;
     list.bytes += file.bytes;

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { MixRequest } from '../../load/mix/mix.ts';
 import { slicesOf } from '../../load/seed/bytes.ts';
 import { s3 } from '../../load/targets/s3.ts';
+import type { Outcome } from '../../load/targets/target.ts';
 import { loadTarget } from '../services/load-target.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 
@@ -33,9 +34,11 @@ for (const signed of ['header', 'presigned']) {
   t.test(`files arrive as the seed has them, ${signed}`, async (t) => {
     const { stub, address } = await started(t, { signed });
     const target = await loadTarget(t, s3, address, mix);
+    const outcomes: Outcome[] = [];
     for (const [number, { name, sizes }] of uploads.entries()) {
       const bytes = sizes[0]?.bytes as number;
       const outcome = await target.perform(name, number);
+      outcomes.push(outcome);
       t.match(outcome, {
         good: true,
         status: 200,
@@ -51,6 +54,9 @@ for (const signed of ['header', 'presigned']) {
     t.match(stub.counts(), { CreateMultipartUpload: 1, UploadPart: 3, CompleteMultipartUpload: 1 });
     await target.cleanUp();
     t.strictSame(stub.objects(), []);
+    // whoever reads a result gets no address with a signature
+    const { wrong = [] } = (await target.verify([outcomes[0]?.stored])) ?? {};
+    t.strictSame(wrong, [`file 0 (/${stub.bucket}/sluice-load-5-0.bin) is lost: 404 NoSuchKey`]);
   });
 }
 
