@@ -1,4 +1,5 @@
 import type { Capacity } from '../run/result.ts';
+import { describeCapacity } from './describe-capacity.ts';
 import { formatDuration, formatNumber, formatShare, formatTime } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Plot, renderPlot } from './plot.ts';
@@ -6,13 +7,10 @@ import { linearScale, logarithmicScale } from './scale.ts';
 import { table } from './table.ts';
 
 /** A search for capacity: its answer, its steps as a picture and as a table. */
-export function capacityPart({ goal, rate, steps }: Capacity): Html {
-  const answer =
-    rate === null
-      ? html`Even the lowest rate missed the goal.`
-      : html`The target keeps the goal up to <strong>${formatNumber(rate)} requests a second</strong>.`;
+export function capacityPart(capacity: Capacity): Html {
+  const { goal, steps } = capacity;
   return html`<section class="wide charts">${steps.length > 0 && renderPlot(stepsChart(steps))}
-<p>Goal: <code>${goal}</code>. ${answer}</p>
+<p>Goal: <code>${goal}</code>. ${describeCapacity(capacity)}</p>
 ${table(
   'Steps of the search',
   ['Rate', 'Seconds', 'p99', 'Errors', 'Goal', 'Why'],

@@ -1,4 +1,5 @@
 import type { RunResult } from '../run/result.ts';
+import { describeCapacity } from './describe-capacity.ts';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatTime, oneLine } from './format.ts';
 import { textTable } from './text-table.ts';
 
@@ -19,7 +20,7 @@ export function describeRun(run: RunResult): string {
     '',
     ...codeLines(run),
     ...costLines(run),
-    ...(capacity === null ? [] : [capacityLine(capacity)]),
+    ...(capacity === null ? [] : [`Capacity: ${describeCapacity(capacity)} The goal was ${capacity.goal}.`]),
     ...(verified === null ? [] : verifiedLines(verified)),
     ...warnings.map((warning) => `Warning: ${warning}`),
   ];
@@ -45,11 +46,6 @@ function costLines({ cost, live }: RunResult): string[] {
           `Of ${formatCount(live.streams)} streams, ${formatCount(live.events)} changes came, and ${formatCount(live.lost)} did not.`,
         ]),
   ];
-}
-
-function capacityLine({ goal, rate }: NonNullable<RunResult['capacity']>): string {
-  if (rate === null) return `Capacity: even the lowest rate missed the goal ${goal}.`;
-  return `Capacity: ${formatNumber(rate)} requests a second keep the goal ${goal}.`;
 }
 
 function verifiedLines({ checked, bytes, wrong }: NonNullable<RunResult['verified']>): string[] {

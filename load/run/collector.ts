@@ -49,6 +49,8 @@ export class Collector {
   /** The last second that each worker has ended. */
   readonly #ended: number[];
   #next = 0;
+  /** Of the last second in which requests were sent. */
+  #phase = 0;
   readonly #spare: Histogram[] = [];
 
   constructor(options: CollectorOptions) {
@@ -125,9 +127,11 @@ export class Collector {
 
   #close(second: number): void {
     const { phase, sent, good, failed, late, busy, latency } = this.#windowOf(second);
+    // while a server stands still, or the last requests end, none are sent
+    if (sent > 0) this.#phase = phase;
     const window: Window = {
       at: second,
-      phase: this.phases[phase]?.name ?? '',
+      phase: this.phases[this.#phase]?.name ?? '',
       sent,
       good,
       failed,

@@ -1,6 +1,7 @@
 /** What a run looks like: as a page, as lines, and while it runs. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { describeCapacity } from '../../load/report/describe-capacity.ts';
 import { describeRun } from '../../load/report/describe-run.ts';
 import { createLiveLine } from '../../load/report/live-line.ts';
 import { writePage } from '../../load/report/page.ts';
@@ -100,12 +101,26 @@ t.test('lines: requests, refusals, cost, what is wrong', async (t) => {
   t.match(text, /^all +\d\d,\d{3} /m);
   t.match(text, /^Failed, by code: too_many_requests \d+, timeout \d+$/m);
   t.match(text, /^The target took 49\.6 s of CPU, 381 MiB of memory \(pid 4711\)\.$/m);
-  t.match(text, /^Capacity: 1,600 requests a second keep the goal p99 < 50 ms\.$/m);
+  t.match(
+    text,
+    /^Capacity: The target keeps the goal up to 1,600 requests a second\. The goal was p99 < 50 ms\.$/m,
+  );
   t.match(
     text,
     /^Verified: 1,200 records and files, 4\.77 MiB: 1 are wrong\.\nWrong: The record orders\/17 is lost\.$/m,
   );
   t.match(text, /^Warning: The tool was busy\.$/m);
+});
+
+t.test('a search for capacity that found none says how near it came', async (t) => {
+  const step = (rate: number, met: boolean) => ({ rate, met, seconds: 5, why: '', p99: 1, errors: 0 });
+  const found = (...steps: ReturnType<typeof step>[]) =>
+    describeCapacity({ goal: 'p99 < 1s', rate: null, steps });
+  t.equal(found(step(10, false)), 'Even the lowest rate missed the goal.');
+  t.match(
+    found(step(10, true), step(40, false), step(20, true)),
+    /^No rate kept .+; 20 requests a second kept it/,
+  );
 });
 
 t.test('a terminal has one line, and a file one each ten seconds', async (t) => {
