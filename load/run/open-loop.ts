@@ -15,7 +15,7 @@ export class OpenLoop implements Loop {
   /** Requests whose time came before are late because of the target, which holds all that may be under way. */
   #blockedUntil = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #end: NodeJS.Timeout;
+  readonly #end: NodeJS.Timeout;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -23,24 +23,21 @@ export class OpenLoop implements Loop {
     const rate = phase.rate as number;
     this.#schedule = new Schedule(rate, phase.rateAtEnd ?? rate, phase.seconds);
     this.#next = worker;
-    const end = (): void => {
-      // what is due to the last millisecond
-      this.#sendDue();
-      this.stop();
-    };
-    this.#end = setTimeout(end, Math.max(0, began + phase.seconds * 1000 - performance.now()));
+    this.#end = setTimeout(() => this.stop(), Math.max(0, began + phase.seconds * 1000 - performance.now()));
     this.#sendDue();
   }
 
   /** What was to start by now and did not counts as failed. */
   stop(): void {
     if (this.#isStopped) return;
+    // what is due to the last millisecond
+    this.#sendDue();
     this.#isStopped = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#end);
     const { first, began, index, workers, runner } = this.#options;
     const now = performance.now();
-    for (; this.#next < this.#schedule.requests; this.#next += workers) {
+    for (; this.#isBlocked && this.#next < this.#schedule.requests; this.#next += workers) {
       const intended = began + this.#schedule.startOf(this.#next);
       if (intended > now) break;
       runner.skip(index, first + this.#next, intended);
