@@ -38,11 +38,14 @@ export function runResult(run: FinishedRun): RunResult {
     began,
     seconds,
     totals: collector.whole().totals(seconds),
-    requests: mix.requests.map(({ name, kind }, place) => ({
-      name,
-      kind,
-      ...(collector.requests[place]?.totals(seconds) as RunResult['totals']),
-    })),
+    // streams are no requests that end
+    requests: mix.requests
+      .map(({ name, kind }, place) => ({
+        name,
+        kind,
+        ...(collector.requests[place]?.totals(seconds) as RunResult['totals']),
+      }))
+      .filter(({ kind }) => kind !== 'live'),
     phases: load.phases.map(({ phase, seconds, collected }) => ({
       name: phase.name,
       seconds,
