@@ -3,7 +3,7 @@ import { hashOf } from './hash.ts';
 
 /** Bytes of a step, the unit in which bytes are made. */
 export const stepBytes = 64 * 1024;
-/** A power of two. As large as that, no compression finds a step that came before. */
+/** A power of two. With a window of 32 KiB, as gzip has, no compression finds bytes that came before. */
 const streamBytes = 8 * 1024 * 1024;
 /** Seeds that are used at once; a run has one. */
 const mostStreams = 4;
