@@ -5,6 +5,8 @@ cd "$(dirname "$0")/.."
 rm -rf dist
 npx --no-install tsc -p tsconfig.build.json
 node deploy/image/compiled-imports.mjs
+# types of what the package exports
+npx --no-install tsc -p load/tsconfig.json
 chmod +x dist/cli/sluice.js
 # what load/ reads, and editors
 cp -R load/mixes dist/load/mixes

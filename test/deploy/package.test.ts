@@ -54,14 +54,14 @@ const toEnd = async (args: string[], env: Record<string, string>) => {
   return { status, ...output };
 };
 
-t.test('it holds compiled code, and neither tests nor TypeScript', async (t) => {
+t.test('it holds compiled code and types, and neither tests nor TypeScript', async (t) => {
   const installed = join(folder, 'node_modules/sluice');
   t.strictSame((await readdir(installed)).sort(), [
     ...['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'],
   ]);
   const files = await readdir(installed, { recursive: true });
   t.strictSame(
-    files.filter((file) => /\.ts$|^test|^deploy/.test(file)),
+    files.filter((file) => /(?<!\.d)\.ts$|^test|^deploy/.test(file)),
     [],
   );
   await t.rejects(stat(join(folder, 'node_modules/@chdb')), { code: 'ENOENT' });
@@ -144,6 +144,26 @@ t.test('load tests can be run from code', async (t) => {
     env: clean,
   });
   t.equal(stdout, 'function\n');
+  await writeFile(
+    join(folder, 'load.mts'),
+    [
+      "import { run, type RunResult } from 'sluice/load';",
+      "const target = { kind: 'sluice', url: '', credential: null, options: {} } as const;",
+      "export const rate: Promise<number> = run({ mix: 'records', target }).then((result: RunResult) => result.totals.perSecond);",
+      '// @ts-expect-error: a mix is missing',
+      'void run({ target });',
+    ].join('\n'),
+  );
+  const compiler = [
+    join(root, 'node_modules/typescript/bin/tsc'),
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+  ];
+  await run(process.execPath, [...compiler, '--skipLibCheck', 'load.mts'], { cwd: folder });
 });
 
 t.test('without a ClickHouse server it says what is missing, in one sentence', async (t) => {
