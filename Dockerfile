@@ -16,11 +16,13 @@ COPY events ./events
 COPY gateway ./gateway
 COPY query ./query
 COPY console ./console
+COPY load ./load
 # what the web app shares with the client
 COPY client/src ./client/src
 COPY client/build.ts client/package.json ./client/
 COPY deploy/compose/init ./deploy/compose/init
 RUN npx --no-install tsc -p tsconfig.build.json && node deploy/image/compiled-imports.mjs \
+    && cp -R load/mixes dist/load/mixes && cp load/mix/mix.schema.json dist/load/mix \
     && mkdir -p console/web/dist client/dist && npm run --if-present build:console \
     && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
     && node deploy/image/trim-modules.mjs

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { JsonProblem, parseLocatedJson } from './located-json.ts';
 import type { FileRequest, Mix, MixField, MixRequest, MixSpace, Phase } from './mix.ts';
@@ -22,14 +22,22 @@ const slug = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 
 /** @param name a file, or the name of a mix that ships. Throws a MixProblem. */
 export async function readMix(name: string): Promise<{ mix: Mix; text: string }> {
-  const path = /^(?:peers\/)?[\w-]+$/.test(name) ? join(shippedMixes, `${name}.json`) : name;
+  const isShipped = /^(?:peers\/)?[\w-]+$/.test(name);
+  const path = isShipped ? join(shippedMixes, `${name}.json`) : name;
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
+    if (isShipped) throw new MixProblem(name, null, await shippedNames());
     throw new MixProblem(name, null, `the mix can't be read: ${(error as Error).message}`);
   }
   return { mix: parseMix(basename(path), text), text };
+}
+
+async function shippedNames(): Promise<string> {
+  const files = (await readdir(shippedMixes)).filter((file) => file.endsWith('.json'));
+  const names = files.map((file) => basename(file, '.json')).join(', ');
+  return `no mix of this name ships: they are ${names}, and those of the folder peers; a file ends in .json`;
 }
 
 /** @param file the name of errors. Throws a MixProblem. */

@@ -6,6 +6,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
@@ -129,6 +130,16 @@ t.test('an upload and a download', async (t) => {
   const { name } = (await stored.json()) as { name: string };
   const read = await fetch(`http://127.0.0.1:${port}/_f_/media/${encodeURIComponent(name)}`, { headers });
   t.ok(Buffer.from(await read.arrayBuffer()).equals(content));
+});
+
+t.test('load tests: a mix that ships, and one that does not', async (t) => {
+  const load = async (mix: string): Promise<string> => {
+    const [command, args, options] = asNobody(['cli/load.js', mix, '--target', 'http://127.0.0.1:1'], {});
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+    return text(child.stderr);
+  };
+  t.match(await load('records'), /needs an access token/);
+  t.match(await load('nothing'), /no mix of this name ships: they are httparena,/);
 });
 
 t.test('a picture by preset', async (t) => {

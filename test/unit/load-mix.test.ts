@@ -116,7 +116,10 @@ t.test('a bad mix is one sentence with line and key', async (t) => {
 });
 
 t.test('a mix that is not there', async (t) => {
-  await t.rejects(readMix('nothing'), { message: /^nothing: the mix can't be read: ENOENT/ });
+  await t.rejects(readMix('no/thing.json'), { message: /^no\/thing.json: the mix can't be read: ENOENT/ });
+  await t.rejects(readMix('nothing'), {
+    message: /^nothing: no mix of this name ships: they are httparena, live, mixed, records, uploads,/,
+  });
 });
 
 t.test('the mixes that ship are right, and their schema says so', async (t) => {
