@@ -91,8 +91,12 @@ function renderBand({ from, to, counts }: Band): Html {
   return html`<rect class="band ${counts ? 'counts' : ''}" ${place} height="1000" fill-opacity="0"/>${from > 0 && html`<path class="begin" d="M${across(from)} 0v1000"/>`}`;
 }
 
-/** In a picture of its own, which cuts it off where the next one begins. */
-function renderLabel({ from, to, label }: Band): Html {
+/** Of the width of a wide chart, a letter. */
+const letter = 0.008;
+
+/** In a picture of its own, which cuts it off where the next one begins. Half a word says nothing. */
+function renderLabel({ from, to, label }: Band): Html | false {
+  if (to - from < letter * label.length) return false;
   return html`<svg x="${percent(from)}" width="${percent(to - from)}"><text x="3" y="1em">${label}</text></svg>`;
 }
 
