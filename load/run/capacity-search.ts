@@ -5,7 +5,7 @@ import type { RunningTotals } from './running-totals.ts';
 
 /** How long the parts of a search last, in seconds. */
 export interface CapacityTimes {
-  /** A closed loop with one caller, from which the first rate follows. */
+  /** A closed loop with one caller, twice: the second says the first rate. */
   readonly baseline: number;
   /** Each rate that is tried. */
   readonly step: number;
@@ -13,7 +13,7 @@ export interface CapacityTimes {
   readonly confirmation: number;
 }
 
-export const usualTimes: CapacityTimes = { baseline: 5, step: 10, confirmation: 60 };
+export const usualTimes: CapacityTimes = { baseline: 10, step: 10, confirmation: 60 };
 
 /** What the search needs of a run. */
 export interface CapacityTrials {
@@ -62,6 +62,8 @@ export class CapacitySearch {
   }
 
   async run(): Promise<Capacity> {
+    // the first one warms up a server that has just stored the records of the mix
+    await this.#trials.baseline(this.#times.baseline);
     const alone = await this.#trials.baseline(this.#times.baseline);
     let [met, missed] = await this.#bracket(Math.max(1, alone));
     while (missed - met > met * resolution && met > 0 && this.#goesOn) {
@@ -80,19 +82,17 @@ export class CapacitySearch {
   /** @returns a rate that met the goal, 0 if none did, and one that missed it */
   async #bracket(first: number): Promise<[met: number, missed: number]> {
     let rate = first;
-    if (await this.#meets(rate)) {
-      for (let times = 0; times < mostDoublings && this.#goesOn; times++) {
-        if (!(await this.#meets(rate * 2))) return [rate, rate * 2];
-        rate *= 2;
-      }
-      return [rate, Number.POSITIVE_INFINITY];
-    }
-    // one caller alone is faster than the goal allows at that rate
-    while (rate > 1 && this.#goesOn) {
-      if (await this.#meets(rate / 2)) return [rate / 2, rate];
+    // one caller alone may be faster than the goal allows at that rate
+    while (!(await this.#meets(rate))) {
+      if (rate <= 1 || !this.#goesOn) return [0, rate];
       rate /= 2;
     }
-    return [0, rate];
+    // also over rates that a cold server missed
+    for (let times = 0; times < mostDoublings && this.#goesOn; times++) {
+      if (!(await this.#meets(rate * 2))) return [rate, rate * 2];
+      rate *= 2;
+    }
+    return [rate, Number.POSITIVE_INFINITY];
   }
 
   async #confirm(found: number): Promise<number | null> {
