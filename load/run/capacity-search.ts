@@ -36,8 +36,8 @@ type Step = Capacity['steps'][number];
 /** Two rates closer than this are one. */
 const resolution = 0.05;
 /** After a confirmation that missed, the next is tried at this share of its rate. */
-const lowered = 0.9;
-const mostConfirmations = 3;
+const lowered = 0.8;
+const mostConfirmations = 6;
 /** Doublings from the baseline. */
 const mostDoublings = 20;
 
