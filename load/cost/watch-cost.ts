@@ -1,3 +1,4 @@
+import { within } from '../http/within.ts';
 import type { Cost } from '../run/result.ts';
 import { metricsCost } from './metrics-cost.ts';
 import { procCost } from './proc-cost.ts';
@@ -101,7 +102,7 @@ export class CostWatch {
   }
 
   #readOnce(): Promise<Reading> {
-    return this.#readCost(AbortSignal.any([this.#closing.signal, AbortSignal.timeout(patience)]));
+    return within(this.#closing.signal, patience, this.#readCost);
   }
 
   #keep(reading: Reading): void {

@@ -1,3 +1,4 @@
+import { within } from '../http/within.ts';
 import type { FileRequest } from '../mix/mix.ts';
 import type { Preparation } from '../targets/target.ts';
 import { inLanes } from '../verify/in-lanes.ts';
@@ -33,11 +34,10 @@ export async function storeFiles(
       for (let left = count; left > 0; left--) {
         const file = seedFile(mix.seed, index++, bytes);
         jobs.push(async () => {
-          const exchange = new Exchange(
-            session,
-            AbortSignal.any([signal, AbortSignal.timeout(uploadTimeout)]),
+          const path = await within(signal, uploadTimeout, (limit) =>
+            upload(new Exchange(session, limit), file, by),
           );
-          files.push({ ...file, path: await upload(exchange, file, by) });
+          files.push({ ...file, path });
         });
       }
       return files;

@@ -2,6 +2,7 @@ import { download } from '../files/download.ts';
 import { Exchange } from '../files/exchange.ts';
 import { type StoredFiles, seedFile } from '../files/file-session.ts';
 import { sendTus, usualChunk } from '../files/upload-tus.ts';
+import { within } from '../http/within.ts';
 import { verifyStored } from '../verify/verify-stored.ts';
 import { onlyFiles } from './only-files.ts';
 import { OtherFiles, withFiles } from './other-files.ts';
@@ -58,16 +59,17 @@ export const tus: TargetKind = {
     progress('a tus server has no list of files: uploads stay until they expire'),
 };
 
-async function isReadable({ session, upload }: OtherFiles, { mix, signal }: Preparation): Promise<boolean> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(trialTimeout)]);
-  const file = seedFile(mix.seed, trial.index, trial.bytes);
-  const path = await upload(new Exchange(session, limit), file, 'tus');
-  try {
-    return (await download(new Exchange(session, limit), { ...trial, path })) === null;
-  } catch {
-    signal.throwIfAborted();
-    return false;
-  }
+function isReadable({ session, upload }: OtherFiles, { mix, signal }: Preparation): Promise<boolean> {
+  return within(signal, trialTimeout, async (limit) => {
+    const file = seedFile(mix.seed, trial.index, trial.bytes);
+    const path = await upload(new Exchange(session, limit), file, 'tus');
+    try {
+      return (await download(new Exchange(session, limit), { ...trial, path })) === null;
+    } catch {
+      signal.throwIfAborted();
+      return false;
+    }
+  });
 }
 
 function filesOf(work: Pick<Preparation, 'mix' | 'address'>, files: StoredFiles = {}): OtherFiles {

@@ -2,6 +2,7 @@ import { download } from '../files/download.ts';
 import { Exchange } from '../files/exchange.ts';
 import { type FileSession, nameOf, type StoredFile } from '../files/file-session.ts';
 import { Refusal } from '../files/refusal.ts';
+import { within } from '../http/within.ts';
 import { inLanes } from './in-lanes.ts';
 import { persistent } from './persistent.ts';
 import type { WrongList } from './wrong-list.ts';
@@ -17,7 +18,7 @@ export async function verifyFiles(
   { list, signal }: { readonly list: WrongList; readonly signal: AbortSignal },
 ): Promise<void> {
   const check = (file: StoredFile): Promise<string | null> =>
-    download(new Exchange(session, AbortSignal.any([signal, AbortSignal.timeout(downloadTimeout)])), file);
+    within(signal, downloadTimeout, (limit) => download(new Exchange(session, limit), file));
   await inLanes(files, filesAtOnce, async (file) => {
     try {
       const problem = await persistent(() => check(file), signal);

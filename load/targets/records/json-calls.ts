@@ -1,4 +1,5 @@
 import { ConnectionPool } from '../../http/connection-pool.ts';
+import { within } from '../../http/within.ts';
 import type { Preparation } from '../target.ts';
 
 /** Milliseconds that one request of the preparation may take. */
@@ -32,8 +33,9 @@ export class JsonCalls {
     const type = body === undefined ? '' : 'Content-Type: application/json\r\n';
     const length = method === 'GET' ? '' : `Content-Length: ${body?.byteLength ?? 0}\r\n`;
     const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#url.host}\r\n${this.fields}${type}${length}\r\n`;
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(requestTimeout)]);
-    const answer = await this.#pool.send(head, body, { keep: answerLimit, signal });
+    const answer = await within(this.#signal, requestTimeout, (signal) =>
+      this.#pool.send(head, body, { keep: answerLimit, signal }),
+    );
     const text = answer.body.toString();
     return { status: answer.status, value: parsed<Value>(text) };
   }

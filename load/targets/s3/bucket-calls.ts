@@ -1,6 +1,7 @@
 import { filePrefix } from '../../files/file-session.ts';
 import type { Answer } from '../../http/answer.ts';
 import { ConnectionPool } from '../../http/connection-pool.ts';
+import { within } from '../../http/within.ts';
 import { inLanes } from '../../verify/in-lanes.ts';
 import type { Preparation } from '../target.ts';
 import { S3Place } from './s3-place.ts';
@@ -72,9 +73,10 @@ export class BucketCalls {
     const { request, fields } = this.#place.request(method, key, query);
     const host = new URL(this.#work.address.url).host;
     const length = method === 'PUT' ? 'Content-Length: 0\r\n' : '';
-    const signal = AbortSignal.any([this.#work.signal, AbortSignal.timeout(requestTimeout)]);
     const head = `${request} HTTP/1.1\r\nHost: ${host}\r\n${fields}${length}\r\n`;
-    return this.#pool.send(head, undefined, { keep: answerLimit, signal });
+    return within(this.#work.signal, requestTimeout, (signal) =>
+      this.#pool.send(head, undefined, { keep: answerLimit, signal }),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { Exchange } from '../../files/exchange.ts';
 import { type FileSession, filePrefix, type StoredFiles } from '../../files/file-session.ts';
 import { storeFiles } from '../../files/store-files.ts';
+import { within } from '../../http/within.ts';
 import type { Preparation } from '../target.ts';
 import { openFiles } from './open-files.ts';
 import { sluiceAddress } from './sluice-address.ts';
@@ -37,18 +38,21 @@ export async function removeFiles({ address, mix, signal }: Preparation): Promis
 }
 
 async function removeAll(session: FileSession, signal: AbortSignal): Promise<void> {
-  const ask = `limit=${namesOfRemoval}&name=${filePrefix}`;
   for (let after: string | null = ''; after !== null; ) {
-    const exchange = new Exchange(session, AbortSignal.any([signal, AbortSignal.timeout(removalTimeout)]));
-    const page: FilesPage = await exchange.ask(
-      200,
-      `GET ${session.base}?${ask}${after && `&after=${encodeURIComponent(after)}`}`,
-    );
-    // the filter finds names that have it anywhere
-    const names = page.files
-      .filter(({ originalName }) => originalName.startsWith(filePrefix))
-      .map(({ name }) => name);
-    if (names.length > 0) await exchange.ask(200, `POST ${session.base}/_delete_`, { names });
-    after = page.next;
+    const page: string = after;
+    after = await within(signal, removalTimeout, (limit) => removePage(new Exchange(session, limit), page));
   }
+}
+
+/** @returns where the next page begins */
+async function removePage(exchange: Exchange, after: string): Promise<string | null> {
+  const { base } = exchange.session;
+  const query = `limit=${namesOfRemoval}&name=${filePrefix}${after && `&after=${encodeURIComponent(after)}`}`;
+  const page: FilesPage = await exchange.ask(200, `GET ${base}?${query}`);
+  // the filter finds names that have it anywhere
+  const names = page.files
+    .filter(({ originalName }) => originalName.startsWith(filePrefix))
+    .map(({ name }) => name);
+  if (names.length > 0) await exchange.ask(200, `POST ${base}/_delete_`, { names });
+  return page.next;
 }

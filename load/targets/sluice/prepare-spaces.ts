@@ -1,4 +1,5 @@
 import { ConnectionPool } from '../../http/connection-pool.ts';
+import { within } from '../../http/within.ts';
 import type { MixRequest, MixSpace } from '../../mix/mix.ts';
 import { recordOf } from '../../seed/records.ts';
 import { type RecordIds, RecordIdsWriter } from '../records/record-ids.ts';
@@ -116,8 +117,9 @@ class SluiceCalls {
     const body = text === undefined ? undefined : Buffer.from(text);
     const length = body === undefined ? '' : `content-length: ${body.byteLength}\r\n`;
     const head = `${method} ${base}${path} HTTP/1.1\r\n${every}${lines}${length}\r\n`;
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(requestTimeout)]);
-    return this.#pool.send(head, body, { keep: answerLimit, signal });
+    return within(this.#signal, requestTimeout, (signal) =>
+      this.#pool.send(head, body, { keep: answerLimit, signal }),
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import { Exchange } from '../../files/exchange.ts';
 import type { FileSession } from '../../files/file-session.ts';
+import { within } from '../../http/within.ts';
 import type { MixSpace } from '../../mix/mix.ts';
 import type { Verification } from '../../run/result.ts';
 import type { ReadRecord, RecordReader } from '../../verify/verify-records.ts';
@@ -29,9 +30,10 @@ function readerOf(session: FileSession, { base, project }: SluiceAddress, space:
   const fields = `structure: ${structureOf(project, space)}\r\n`;
   return {
     find(field, values, signal) {
-      const exchange = new Exchange(session, AbortSignal.any([signal, AbortSignal.timeout(findTimeout)]));
       const body = { [field]: { in: values }, $limit: mostFound };
-      return exchange.ask<ReadRecord[]>(200, `POST ${path}`, body, fields);
+      return within(signal, findTimeout, (limit) =>
+        new Exchange(session, limit).ask<ReadRecord[]>(200, `POST ${path}`, body, fields),
+      );
     },
   };
 }
