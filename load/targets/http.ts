@@ -1,4 +1,6 @@
 import { ConnectionPool } from '../http/connection-pool.ts';
+import type { PlainRequest } from '../mix/mix.ts';
+import { performerOf } from './performer-of.ts';
 import { plainRequest } from './plain-requests.ts';
 import type { TargetKind } from './target.ts';
 
@@ -13,21 +15,11 @@ export const http: TargetKind = {
     const url = new URL(address.url);
     const pool = new ConnectionPool(address.url);
     const fields = address.credential === null ? '' : `authorization: Bearer ${address.credential}\r\n`;
-    const performers = new Map(
-      mix.requests.flatMap((request) =>
-        request.kind === 'request'
-          ? [[request.name, plainRequest(request, { pool, seed: mix.seed, url, fields })] as const]
-          : [],
-      ),
+    return performerOf(
+      // all others are refused
+      (request) => plainRequest(request as PlainRequest, { pool, seed: mix.seed, url, fields }),
+      () => pool.close(),
     );
-    return {
-      perform: (request, number, signal) => {
-        const perform = performers.get(request.name);
-        if (perform === undefined) throw new Error(`no request ${request.name} was prepared`);
-        return perform(number, signal);
-      },
-      close: () => pool.close(),
-    };
   },
   cleanUp: async () => {},
 };

@@ -1,6 +1,6 @@
 import type { StoredFiles } from '../files/file-session.ts';
-import { ConnectionPool } from '../http/connection-pool.ts';
 import { verifyStored } from '../verify/verify-stored.ts';
+import { anyRequest, withoutLive } from './any-request.ts';
 import { OtherFiles, withFiles } from './other-files.ts';
 import { parseRecords } from './parse/parse-records.ts';
 import {
@@ -12,9 +12,6 @@ import {
 } from './parse/prepare-classes.ts';
 import { classReader } from './parse/read-class.ts';
 import { uploadParseFile } from './parse/upload-parse-file.ts';
-import { performerOf } from './performer-of.ts';
-import { plainRequest } from './plain-requests.ts';
-import { recordPerformer } from './records/record-performer.ts';
 import type { Preparation, TargetAddress, TargetKind } from './target.ts';
 
 interface Prepared extends PreparedClasses {
@@ -26,39 +23,18 @@ interface Prepared extends PreparedClasses {
  * are made; the load is sent with that user's session.
  */
 export const parse: TargetKind = {
-  refuses: ({ kind, name }) =>
-    kind === 'live' ? `the request ${name} is live, and only a target of kind sluice has live finds` : null,
+  ...withoutLive,
   async prepare(work): Promise<Prepared> {
     const classes = await prepareClasses(work);
     const files = await withFiles(filesOf(work, classes), (open) => open.store(work));
     return { ...classes, files };
   },
   open(session) {
-    const { mix, address } = session;
     const prepared = session.prepared as Prepared;
-    const pool = new ConnectionPool(address.url);
-    const open = filesOf(session, prepared, prepared.files);
-    const { base, host } = parseAddress(address);
-    const fields = userFields(address, prepared);
+    const { base, host } = parseAddress(session.address);
+    const fields = userFields(session.address, prepared);
     const api = parseRecords(base, host + fields, prepared.ids);
-    return performerOf(
-      (request) => {
-        switch (request.kind) {
-          case 'request':
-            return plainRequest(request, { pool, seed: mix.seed, url: new URL(address.url), fields });
-          case 'upload':
-          case 'download':
-          case 'live':
-            return open.performerOf(request);
-          default:
-            return recordPerformer(mix, request, api, pool);
-        }
-      },
-      () => {
-        pool.close();
-        open.close();
-      },
-    );
+    return anyRequest(session, { api, fields, files: filesOf(session, prepared, prepared.files) });
   },
   verify: (work) =>
     asMaster(work, (calls, base) =>

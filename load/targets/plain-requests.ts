@@ -1,10 +1,8 @@
 import type { ConnectionPool } from '../http/connection-pool.ts';
 import type { PlainRequest } from '../mix/mix.ts';
 import { failedOutcome } from './failed-outcome.ts';
-import type { Outcome } from './target.ts';
+import type { Perform } from './performer-of.ts';
 import { templateOf } from './template.ts';
-
-type Perform = (number: number, signal: AbortSignal) => Promise<Outcome>;
 
 interface PlainOptions {
   readonly pool: ConnectionPool;

@@ -1,14 +1,11 @@
 import type { StoredFiles } from '../files/file-session.ts';
-import { ConnectionPool } from '../http/connection-pool.ts';
 import { verifyStored } from '../verify/verify-stored.ts';
+import { anyRequest, withoutLive } from './any-request.ts';
 import { OtherFiles, withFiles } from './other-files.ts';
-import { performerOf } from './performer-of.ts';
-import { plainRequest } from './plain-requests.ts';
 import { basePath, pocketbaseRecords } from './pocketbase/pocketbase-records.ts';
 import { asSuperuser, prepareCollections, removeCollections } from './pocketbase/prepare-collections.ts';
 import { collectionReader } from './pocketbase/read-collection.ts';
 import { uploadToCollection } from './pocketbase/upload-to-collection.ts';
-import { recordPerformer } from './records/record-performer.ts';
 import type { Preparation, TargetKind } from './target.ts';
 
 interface Prepared {
@@ -22,38 +19,17 @@ interface Prepared {
  * makes collections and a user; the load is sent with that user's token.
  */
 export const pocketbase: TargetKind = {
-  refuses: ({ kind, name }) =>
-    kind === 'live' ? `the request ${name} is live, and only a target of kind sluice has live finds` : null,
+  ...withoutLive,
   async prepare(work): Promise<Prepared> {
     const token = await prepareCollections(work);
     return { token, files: await withFiles(filesOf(work, token), (files) => files.store(work)) };
   },
   open(session) {
-    const { mix, address } = session;
     const { token, files } = session.prepared as Prepared;
-    const pool = new ConnectionPool(address.url);
-    const open = filesOf(session, token, files);
-    const url = new URL(address.url);
-    const authorization = `Authorization: ${token}\r\n`;
-    const api = pocketbaseRecords(basePath(address), `Host: ${url.host}\r\n${authorization}`);
-    return performerOf(
-      (request) => {
-        switch (request.kind) {
-          case 'request':
-            return plainRequest(request, { pool, seed: mix.seed, url, fields: authorization });
-          case 'upload':
-          case 'download':
-          case 'live':
-            return open.performerOf(request);
-          default:
-            return recordPerformer(mix, request, api, pool);
-        }
-      },
-      () => {
-        pool.close();
-        open.close();
-      },
-    );
+    const { address } = session;
+    const fields = `Authorization: ${token}\r\n`;
+    const api = pocketbaseRecords(basePath(address), `Host: ${new URL(address.url).host}\r\n${fields}`);
+    return anyRequest(session, { api, fields, files: filesOf(session, token, files) });
   },
   verify(work) {
     const { token } = work.prepared as Prepared;

@@ -2,9 +2,7 @@ import type { StoredFiles } from '../files/file-session.ts';
 import { performFile } from '../files/perform-file.ts';
 import { ConnectionPool } from '../http/connection-pool.ts';
 import { openStreams } from '../live/open-streams.ts';
-import { performerOf } from './performer-of.ts';
-import { plainRequest } from './plain-requests.ts';
-import { recordPerformer } from './records/record-performer.ts';
+import { anyRequest } from './any-request.ts';
 import { liveFinds } from './sluice/live-finds.ts';
 import { openFiles } from './sluice/open-files.ts';
 import { prepareFiles, removeFiles } from './sluice/prepare-files.ts';
@@ -34,27 +32,15 @@ export const sluice: TargetKind = {
     const { spaces, files } = session.prepared as Prepared;
     const pool = new ConnectionPool(address.url);
     const fileSession = openFiles(target, mix.seed, files);
-    const api = sluiceRecords(target, spaces);
-    const fields = `authorization: Bearer ${address.credential}\r\n`;
-    const performer = performerOf(
-      (request) => {
-        switch (request.kind) {
-          case 'request':
-            return plainRequest(request, { pool, seed: mix.seed, url: target.url, fields });
-          case 'upload':
-          case 'download':
-            return (number, signal) => performFile(fileSession, request, number, signal);
-          case 'live':
-            throw new Error('streams are opened by their phase');
-          default:
-            return recordPerformer(mix, request, api, pool);
-        }
+    const performer = anyRequest(session, {
+      api: sluiceRecords(target, spaces),
+      pool,
+      fields: `authorization: Bearer ${address.credential}\r\n`,
+      files: {
+        performerOf: (request) => (number, signal) => performFile(fileSession, request, number, signal),
+        close: () => fileSession.close(),
       },
-      () => {
-        pool.close();
-        fileSession.close();
-      },
-    );
+    });
     return {
       ...performer,
       openStreams: (work) => openStreams(work, mix.seed, liveFinds(session, pool)),
