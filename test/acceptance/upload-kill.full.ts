@@ -8,7 +8,8 @@ const uploads = 50;
 const content = Buffer.alloc(6 * 1024 * 1024, 'sluice');
 
 t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) => {
-  const stub = await startS3Stub({ storage: 'discard' });
+  // the janitor reads an object that has no row yet, for its digest
+  const stub = await startS3Stub({ storage: { folder: t.testdir() } });
   const env = {
     ...stubSettings(stub),
     UPLOAD_PART_BYTES: String(5 * 1024 * 1024),

@@ -9,7 +9,7 @@ import type { OperationName } from './operations.ts';
 import { seededRandom } from './seeded-random.ts';
 
 export interface S3StubOptions {
-  /** `discard` counts bytes and keeps none; a folder must exist and is the caller's to remove. */
+  /** `discard` counts bytes and keeps none, so that a read fails; a folder must exist and is the caller's to remove. */
   readonly storage?: 'memory' | 'discard' | { readonly folder: string };
   /** S3's own limit is 5 MiB, for all parts but the last. */
   readonly minPartBytes?: number;
