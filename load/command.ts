@@ -27,7 +27,7 @@ Loads a server with a mix of requests, and says how long they took.
   --rate N          requests a second, whether or not earlier ones are answered
   --concurrency N   callers that send the next request once the last one is answered
   --capacity GOAL   the highest rate that meets a goal such as "p99 < 50ms, errors < 0.1 %"
-  --seconds N       how long the phases last together; of a search for capacity, each rate
+  --seconds N       how long the phases last together, with the warm-up; of a search for capacity, each rate
   --workers N       threads; one a core by default
   --seed N          instead of the mix's
   --timeout N       seconds until a request without an answer has failed; 30 by default

@@ -11,16 +11,26 @@ export interface PhaseOptions {
 /** Seconds of a load whose rate or concurrency the caller chose. */
 const usualSeconds = 30;
 
-/** The phases of a run: those of the mix, or one that the caller chose. */
+/** The phases of a run: those of the mix, or its warm-up and one that the caller chose. */
 export function phasesOf({ phases }: Mix, { rate, concurrency, seconds }: PhaseOptions): readonly Phase[] {
   if (rate !== undefined && concurrency !== undefined)
     throw new Error('a load has either a rate or a concurrency');
+  const whole = secondsOf(phases);
+  if (rate === undefined && concurrency === undefined) {
+    if (seconds === undefined) return phases;
+    return phases.map((phase) => ({ ...phase, seconds: (phase.seconds / whole) * seconds }));
+  }
   const streams = Math.max(0, ...phases.map((phase) => phase.streams));
-  if (rate !== undefined)
-    return [{ ...closedPhase('load', seconds ?? usualSeconds, 1), rate, concurrency: null, streams }];
-  if (concurrency !== undefined)
-    return [{ ...closedPhase('load', seconds ?? usualSeconds, concurrency), streams }];
-  if (seconds === undefined) return phases;
-  const whole = phases.reduce((sum, phase) => sum + phase.seconds, 0);
-  return phases.map((phase) => ({ ...phase, seconds: (phase.seconds / whole) * seconds }));
+  const chosen = (name: string, seconds: number): Phase => {
+    const closed = { ...closedPhase(name, seconds, concurrency ?? 1), streams };
+    return rate === undefined ? closed : { ...closed, rate, concurrency: null };
+  };
+  const all = seconds ?? usualSeconds;
+  const warmUp = whole === 0 ? 0 : (secondsOf(phases.filter(({ counts }) => !counts)) / whole) * all;
+  if (warmUp === 0) return [chosen('load', all)];
+  return [{ ...chosen('warm-up', warmUp), counts: false }, chosen('load', all - warmUp)];
+}
+
+function secondsOf(phases: readonly Phase[]): number {
+  return phases.reduce((sum, phase) => sum + phase.seconds, 0);
 }

@@ -252,3 +252,26 @@ t.test('a pool sends requests side by side, and uses its connections again', asy
 t.test('a server that is not there', async (t) => {
   await t.rejects(Connection.open('http://127.0.0.1:1'), { code: 'ECONNREFUSED' });
 });
+
+t.test('a pool opens a bounded number of connections at the same time', async (t) => {
+  // accepts, and never answers a TLS handshake
+  const server = createServer();
+  let connections = 0;
+  const enough = new Promise<void>((resolve) => {
+    server.on('connection', () => {
+      if (++connections === 64) resolve();
+    });
+  });
+  const pool = new ConnectionPool((await addressOf(t, server)).replace('http:', 'https:'));
+  t.teardown(() => pool.close());
+  const controller = new AbortController();
+  const options = { keep, signal: controller.signal };
+  const answers = Array.from({ length: 200 }, () => pool.send(head(), undefined, options));
+  const settled = Promise.allSettled(answers);
+  await enough;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.equal(connections, 64);
+  controller.abort(new Error('enough'));
+  const reasons = (await settled).map((one) => (one.status === 'rejected' ? one.reason.message : 'answered'));
+  t.strictSame([...new Set(reasons)], ['enough'], 'each request ends with its own signal');
+});

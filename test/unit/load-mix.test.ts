@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import t from 'tap';
 import { parseMix, readMix } from '../../load/mix/read-mix.ts';
 import { RequestChoice } from '../../load/mix/request-choice.ts';
+import { phasesOf } from '../../load/run/phases-of.ts';
 
 const load = join(import.meta.dirname, '../../load');
 const validate = new Ajv({ allErrors: true, strict: false }).compile(
@@ -142,4 +143,30 @@ t.test('which request a number is follows from the seed and the weights', async 
     names,
     Array.from({ length: 4000 }, (_, number) => again.requestOf(number).name),
   );
+});
+
+t.test('a rate of the caller keeps the warm-up of a mix, and replaces its other phases', async (t) => {
+  const text = `{"requests": [{"kind": "request", "path": "/"}], "phases": [
+    {"name": "first", "seconds": 5, "rate": 1, "counts": false},
+    {"name": "day", "seconds": 10, "rate": 2, "streams": 3},
+    {"name": "night", "seconds": 5, "rate": 1}]}`;
+  const mix = parseMix('a.json', text);
+  t.match(phasesOf(mix, { rate: 9, seconds: 8 }), [
+    { name: 'warm-up', seconds: 2, rate: 9, concurrency: null, counts: false, streams: 3 },
+    { name: 'load', seconds: 6, rate: 9, concurrency: null, counts: true, streams: 3 },
+  ]);
+  t.match(phasesOf(mix, { concurrency: 4, seconds: 8 }), [
+    { seconds: 2, rate: null, concurrency: 4, counts: false },
+    { seconds: 6, rate: null, concurrency: 4, counts: true },
+  ]);
+  t.match(
+    phasesOf(mix, { seconds: 4 }).map(({ name, seconds }) => [name, seconds]),
+    [
+      ['first', 1],
+      ['day', 2],
+      ['night', 1],
+    ],
+  );
+  const plain = parseMix('b.json', '{"requests": [{"kind": "request", "path": "/"}]}');
+  t.match(phasesOf(plain, { rate: 9, seconds: 8 }), [{ name: 'load', seconds: 8 }]);
 });
