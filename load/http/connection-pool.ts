@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Answer, type AnswerOptions, Connection, type RequestBody } from './connection.ts';
 import { within } from './within.ts';
 
@@ -35,6 +36,8 @@ export class ConnectionPool {
 
   constructor(url: string) {
     this.#url = url;
+    // each connection that is being opened listens
+    setMaxListeners(0, this.#end.signal);
   }
 
   /** Connections that are open, busy ones included. */

@@ -2,6 +2,7 @@ import type { Mix, MixRequest } from '../mix/mix.ts';
 import { RequestChoice } from '../mix/request-choice.ts';
 import { hashOf } from '../seed/hash.ts';
 import type { Outcome, Performer, Stored } from '../targets/target.ts';
+import { UpdatedRecords } from '../verify/updated-records.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -23,7 +24,8 @@ interface RunnerOptions {
 /** Sends the requests of a worker, and records what came of them. */
 export class RequestRunner {
   readonly recorder: Recorder;
-  readonly stored: Stored[] = [];
+  readonly #stored: Stored[] = [];
+  readonly #updates: UpdatedRecords;
   /** What requests themselves found wrong in stored bytes. */
   readonly wrong: string[] = [];
   readonly #performer: Performer;
@@ -41,6 +43,12 @@ export class RequestRunner {
     this.#places = new Map(mix.requests.map((request, place) => [request, place]));
     this.#seed = mix.seed;
     this.#verify = verify * 2 ** 32;
+    this.#updates = new UpdatedRecords(mix, verify);
+  }
+
+  /** What is to be verified. */
+  get stored(): readonly Stored[] {
+    return [...this.#stored, ...this.#updates.all];
   }
 
   /** Whether a mix has only streams. */
@@ -84,8 +92,9 @@ export class RequestRunner {
   }
 
   #keep(stored: Stored): void {
-    if (this.stored.length >= mostStored) return;
-    if (hashOf(this.#seed, stored.index, verifySalt) < this.#verify) this.stored.push(stored);
+    if (stored.kind === 'update') this.#updates.note(stored);
+    else if (this.#stored.length < mostStored && hashOf(this.#seed, stored.index, verifySalt) < this.#verify)
+      this.#stored.push(stored);
   }
 }
 

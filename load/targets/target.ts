@@ -114,4 +114,19 @@ export type Stored =
       /** Records with consecutive numbers; 1 by default. */
       readonly count?: number;
     }
-  | { readonly kind: 'file'; readonly index: number; readonly bytes: number; readonly path: string };
+  | { readonly kind: 'file'; readonly index: number; readonly bytes: number; readonly path: string }
+  | StoredUpdate;
+
+/** An update of a record, acknowledged or perhaps done. */
+export interface StoredUpdate {
+  readonly kind: 'update';
+  readonly space: string;
+  /** Of the record. */
+  readonly index: number;
+  /** Of the request: what it sets follows from it. */
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly began: number;
+  /** When it was acknowledged; null: it may be done, or be done later. */
+  readonly ended: number | null;
+}

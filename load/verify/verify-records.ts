@@ -1,7 +1,10 @@
 import type { MixSpace } from '../mix/mix.ts';
 import { type FieldValue, recordOf } from '../seed/records.ts';
+import { changedValue } from '../targets/records/record-choice.ts';
+import type { StoredUpdate } from '../targets/target.ts';
 import { inLanes } from './in-lanes.ts';
 import { persistent } from './persistent.ts';
+import { isUnclear } from './updated-records.ts';
 import type { WrongList } from './wrong-list.ts';
 
 export type ReadRecord = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -17,8 +20,8 @@ export interface ExpectedRecord {
   readonly index: number;
   /** Null: any. */
   readonly id: string | null;
-  /** Whether the load may have changed it. */
-  readonly mayDiffer: boolean;
+  /** Those that may each be its last. */
+  readonly updates: readonly StoredUpdate[];
 }
 
 export interface RecordsToVerify {
@@ -62,13 +65,32 @@ export async function verifyRecords(
     const byKey = groupBy(found, key ?? 'id');
     for (const record of batch) {
       const expected = values.get(record) as Record<string, FieldValue>;
-      const problem = problemOf(record, byKey.get(keyOf(record)) ?? [], { expected, changed });
+      const allowed = Object.fromEntries(Object.entries(expected).map(([field, value]) => [field, [value]]));
+      const last = changed === null ? {} : lastValues(seed, space, record, changed);
+      const problem = problemOf(record, byKey.get(keyOf(record)) ?? [], { ...allowed, ...last });
       if (problem !== null) list.add(`record ${record.index} of ${space.name} ${problem}`);
       list.checked++;
       list.bytes += JSON.stringify(expected).length;
       values.delete(record);
     }
   });
+}
+
+/** The values that a field may have; null: any. */
+type Allowed = Readonly<Record<string, readonly FieldValue[] | null>>;
+
+/** Those of the field that updates change. */
+function lastValues(
+  seed: number,
+  space: MixSpace,
+  { index, updates }: ExpectedRecord,
+  field: string,
+): Allowed {
+  if (isUnclear(updates)) return { [field]: null };
+  const values = updates.map(({ number }) => changedValue(seed, space, field, number));
+  if (updates.every(({ ended }) => ended === null))
+    values.push(recordOf(seed, space, index)[field] as FieldValue);
+  return { [field]: [...new Set(values)] };
 }
 
 function groupBy(records: readonly ReadRecord[], field: string): Map<unknown, ReadRecord[]> {
@@ -90,20 +112,17 @@ function distinctField({ fields }: MixSpace, changed: string | null): string | n
 }
 
 /** @returns what is to be said after the name of a record, or null */
-function problemOf(
-  { id, mayDiffer }: ExpectedRecord,
-  found: readonly ReadRecord[],
-  { expected, changed }: { readonly expected: Record<string, FieldValue>; readonly changed: string | null },
-): string | null {
+function problemOf({ id }: ExpectedRecord, found: readonly ReadRecord[], allowed: Allowed): string | null {
   const [first] = found;
   if (first === undefined) return id === null ? 'is lost' : `(id ${id}) is lost`;
   if (found.length > 1)
     return `is stored ${found.length} times: ids ${found.map((one) => one.id).join(', ')}`;
   if (id !== null && first.id !== id)
     return `(id ${id}) is lost, and there is another with its values: id ${first.id}`;
-  for (const [field, value] of Object.entries(expected)) {
-    if ((mayDiffer && field === changed) || first[field] === value) continue;
-    return `(id ${first.id}) has another ${field}: ${JSON.stringify(first[field])}, and ${JSON.stringify(value)} was sent`;
+  for (const [field, values] of Object.entries(allowed)) {
+    if (values === null || values.some((value) => value === first[field])) continue;
+    const sent = values.map((value) => JSON.stringify(value)).join(' or ');
+    return `(id ${first.id}) has another ${field}: ${JSON.stringify(first[field])}, and ${sent} was sent`;
   }
   return null;
 }

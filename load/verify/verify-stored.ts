@@ -1,17 +1,13 @@
 import type { FileSession, StoredFile } from '../files/file-session.ts';
 import type { MixSpace } from '../mix/mix.ts';
 import type { Verification } from '../run/result.ts';
-import { hashOf } from '../seed/hash.ts';
 import { changedField } from '../targets/records/record-choice.ts';
-import type { Verify } from '../targets/target.ts';
+import type { StoredUpdate, Verify } from '../targets/target.ts';
+import { isVerified, possibleUpdates } from './updated-records.ts';
 import { verifyFiles } from './verify-files.ts';
 import { type ExpectedRecord, type RecordReader, verifyRecords } from './verify-records.ts';
 import { WrongList } from './wrong-list.ts';
 
-/** Records of a space that were stored before the load, and are verified at most. */
-const mostPrepared = 100_000;
-/** Parts the choice of these records from the other choices. */
-const salt = 0x6b1d;
 /** Reads again what a load has stored on a server, and compares it. */
 export async function verifyStored(
   work: Verify,
@@ -38,17 +34,23 @@ function insertedInto({ name }: MixSpace, { stored }: Verify): ExpectedRecord[] 
   return stored.flatMap((one) => {
     if (one.kind !== 'record' || one.space !== name) return [];
     const { index, id, count = 1 } = one;
-    return Array.from({ length: count }, (_, at) => ({ index: index + at, id, mayDiffer: false }));
+    return Array.from({ length: count }, (_, at) => ({ index: index + at, id, updates: [] }));
   });
 }
 
 /** A share of the records that were stored before the load, unless it deletes some; updates are of these alone. */
 function preparedOf(space: MixSpace, work: Verify): ExpectedRecord[] {
-  const { mix, share } = work;
+  const { mix, share, stored } = work;
   const records: ExpectedRecord[] = [];
   if (hasRequest(work, space, 'delete')) return records;
-  for (let index = 0; index < space.records && records.length < mostPrepared; index++)
-    if (hashOf(mix.seed, index, salt) < share * 2 ** 32) records.push({ index, id: null, mayDiffer: true });
+  const updates = new Map<number, StoredUpdate[]>();
+  for (const one of stored)
+    if (one.kind === 'update' && one.space === space.name)
+      updates.set(one.index, [...(updates.get(one.index) ?? []), one]);
+  for (let index = 0; index < space.records; index++) {
+    if (!isVerified(mix.seed, space, index, share)) continue;
+    records.push({ index, id: null, updates: possibleUpdates(updates.get(index) ?? []) });
+  }
   return records;
 }
 

@@ -41,16 +41,20 @@ const downloads = {
   sizes: [{ bytes: 300_000, weight: 1 }],
 };
 
-/** A run through a proxy that spoils the third request of some. */
+/** A run through a proxy that spoils one of some requests, or swallows it and the later ones to its address. */
 async function spoiltRun(
   requests: readonly object[],
   isIt: (method: string, path: string) => boolean,
   spoiling: Spoiling,
+  which = 3,
 ) {
   let seen = 0;
-  const proxy = await startSpoilingProxy(sluice.baseUrl, (method, path) =>
-    isIt(method, path) && ++seen === 3 ? spoiling : null,
-  );
+  let swallowed = '';
+  const proxy = await startSpoilingProxy(sluice.baseUrl, (method, path) => {
+    if (!isIt(method, path) || (++seen !== which && path !== swallowed)) return null;
+    if (spoiling.kind === 'swallow') swallowed = path;
+    return spoiling;
+  });
   try {
     const result = await run({
       // one that takes the same record twice
@@ -106,6 +110,16 @@ t.test('a record that another client changed is named, with its field', async (t
   t.strictSame(wrong, [
     `record ${Number.parseInt(email, 36)} of people (id ${id}) has another city: "Rome", and "${city}" was sent`,
   ]);
+});
+
+t.test('an update that the server acknowledged and did not do is named', async (t) => {
+  const isUpdate = (_: string, path: string): boolean => path.includes('/update-by-id?');
+  // the record of the third request gets its own value back at the end
+  const { wrong, spoilt } = await spoiltRun([updates], isUpdate, { kind: 'swallow' }, 4);
+  const [, id] = /id=(.*)$/.exec(spoilt[0] ?? '') ?? [];
+  t.equal(wrong.length, 1);
+  t.match(wrong[0], /^record \d+ of people \(id .*\) has another city: ".*", and ".*" was sent$/);
+  t.match(wrong[0], `(id ${id})`);
 });
 
 t.test('a changed byte is named by its file and offset, as it is downloaded', async (t) => {

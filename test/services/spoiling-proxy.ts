@@ -7,6 +7,8 @@ import { text } from 'node:stream/consumers';
 export type Spoiling =
   /** What it stored is deleted again. */
   | { readonly kind: 'lose' }
+  /** It never comes to the server: an update, which is answered with `{}`. */
+  | { readonly kind: 'swallow' }
   /** It is sent a second time. */
   | { readonly kind: 'double' }
   /** What it stored is updated. */
@@ -29,6 +31,11 @@ export async function startSpoilingProxy(
   const spoilt: string[] = [];
   const server = createServer((asked, answer) => {
     const spoiling = spoil(asked.method ?? '', asked.url ?? '');
+    if (spoiling?.kind === 'swallow') {
+      spoilt.push(asked.url ?? '');
+      asked.resume().on('end', () => answer.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+      return;
+    }
     const work =
       spoiling === null || spoiling.kind === 'change'
         ? passOn(target, asked, answer, spoiling, spoilt)

@@ -60,8 +60,13 @@ export class RecordChoice {
 
   /** What an update sets. */
   change(number: number): SeedRecord {
-    return { [this.#changed]: this.record(this.space.records + number)[this.#changed] as FieldValue };
+    return { [this.#changed]: changedValue(this.#seed, this.space, this.#changed, number) };
   }
+}
+
+/** What the update with this number sets the changed field to. */
+export function changedValue(seed: number, space: MixSpace, field: string, number: number): FieldValue {
+  return recordOf(seed, space, space.records + number)[field] as FieldValue;
 }
 
 /** Numbers of records that each request may use, so that no two store the same. */
