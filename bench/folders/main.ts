@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { percentileOf } from '#load/run/histogram.ts';
 import { startServedEngine } from '../query/subject/served-engine.ts';
 import { startScript } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { median, quantile } from '../upload/harness/median.ts';
+import { median } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { startEnvironment } from '../upload/harness/start-environment.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
@@ -122,7 +123,7 @@ async function beside(subject: Subject, as: string, work: Promise<unknown>): Pro
     await sleep(10);
   }
   const shownOf = ([what, some]: readonly [string, readonly number[]]): string =>
-    `${what} ${[0.5, 0.99, 1].map((share) => quantile(some, share).toFixed(0)).join(' / ')}`;
+    `${what} ${[50, 99, 100].map((percent) => percentileOf(some, percent).toFixed(0)).join(' / ')}`;
   return `${Object.entries(times).map(shownOf).join(', ')} ms (median / p99 / worst) of ${times.upload?.length}`;
 }
 

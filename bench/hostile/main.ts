@@ -9,11 +9,13 @@
  * that two versions are compared in one run.
  */
 import { parseArgs } from 'node:util';
+import type { RunResult, Window } from '#load/main.ts';
+import { decodeHistogram, newHistogram, percentile } from '#load/run/histogram.ts';
+import type { Latency, RequestResult, Totals } from '#load/run/result.ts';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { quantile } from '../upload/harness/median.ts';
+import { median } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
-import { type PoliteResult, politeRequests } from './polite-client.ts';
 import { caseNames } from './prepare.ts';
 import { type Phase, prepareStores, type Round, removeStores, runRound } from './round.ts';
 
@@ -30,71 +32,96 @@ const { values: options } = parseArgs({
 });
 const seconds = Math.max(4, Math.round(Number(options.minutes) * 60));
 const only = options.only?.split(',') ?? caseNames;
-const parts = 20;
+/** Of memory, in each phase. */
+const samples = 20;
+type Failure = readonly [count: number, text: string];
 
 function printTimes(rounds: readonly Round[]): void {
   console.log(
     '| request | control p50 / p99 ms | beside p50 / p99 / worst ms | p50, p99 beside / control | p99 of each round |\n|---|---|---|---|---|',
   );
-  const line = (name: string, timesOf: (result: PoliteResult) => readonly number[]): void => {
-    const shown = (phase: keyof Round, shares: readonly number[]): string => {
-      const times = rounds.flatMap((round) => timesOf(round[phase].client));
-      return shares.map((share) => quantile(times, share).toFixed(1)).join(' / ');
+  const line = (name: string, latencyOf: (result: RunResult) => Latency): void => {
+    const shown = (phase: keyof Round, percents: readonly number[]): string => {
+      const times = newHistogram();
+      for (const round of rounds) times.add(decodeHistogram(latencyOf(round[phase].client).histogram));
+      return percents.map((percent) => (percentile(times, percent) ?? Number.NaN).toFixed(1)).join(' / ');
     };
-    const ratios = (share: number): readonly number[] =>
-      rounds.map(
-        ({ beside, control }) =>
-          quantile(timesOf(beside.client), share) / quantile(timesOf(control.client), share),
-      );
+    const ratios = (key: 'p50' | 'p99'): readonly number[] =>
+      rounds.map(({ beside, control }) => latencyOf(beside.client)[key] / latencyOf(control.client)[key]);
     const cells = [
       name,
-      shown('control', [0.5, 0.99]),
-      shown('beside', [0.5, 0.99, 1]),
-      [0.5, 0.99].map((share) => quantile(ratios(share), 0.5).toFixed(1)).join(', '),
-      ratios(0.99)
+      shown('control', [50, 99]),
+      shown('beside', [50, 99, 100]),
+      [ratios('p50'), ratios('p99')].map((all) => median(all).toFixed(1)).join(', '),
+      ratios('p99')
         .map((ratio) => ratio.toFixed(1))
         .join(', '),
     ];
     console.log(`| ${cells.join(' | ')} |`);
   };
-  for (const name of politeRequests) line(name, ({ times }) => times[name]);
-  line('all', ({ inOrder }) => inOrder);
+  for (const [place, { name }] of (rounds[0]?.beside.client.requests ?? []).entries())
+    line(name, ({ requests }) => (requests[place] as RequestResult).latency);
+  line('all', ({ totals }) => totals.latency);
 }
 
-function printPhase(name: string, { client, cores, resident, outcomes }: Phase): void {
-  const each = Math.ceil(client.inOrder.length / parts);
-  const times = Array.from({ length: parts }, (_, i) => client.inOrder.slice(i * each, (i + 1) * each));
-  const answers = Object.values(outcomes ?? {}).flatMap((counts) => Object.values(counts));
-  const rate = answers.reduce((sum, count) => sum + count, 0) / seconds;
+function printPhase(name: keyof Round, { client, others }: Phase): void {
+  const counting = client.phases.filter(({ counts }) => counts);
+  const names = new Set(counting.map((phase) => phase.name));
+  const windows = client.windows.filter(({ phase }) => names.has(phase));
+  const cores = windows.reduce((sum, { targetCpu }) => sum + (targetCpu ?? 0), 0) / windows.length;
+  const answers = Object.values(others?.outcomes ?? {}).flatMap((counts) => Object.values(counts));
+  const rate = answers.reduce((sum, count) => sum + count, 0) / (others?.seconds ?? 1);
+  const every = Math.ceil(windows.length / samples);
+  const resident = windows.filter((_, at) => at % every === 0).map(mebibytes);
   console.log(
     `\n${name}: ${cores.toFixed(2)} cores; others' requests that ended, a second: ${rate.toFixed(0)}`,
   );
-  console.log(`p99 of all over time, ms: ${times.map((part) => quantile(part, 0.99).toFixed(0)).join(', ')}`);
-  console.log(`RSS, MiB: ${resident[0]} before; ${resident.slice(1).join(', ')}`);
+  console.log(
+    `p99 of all over time, ms: ${counting.map(({ latency }) => latency.p99.toFixed(0)).join(', ')}`,
+  );
+  console.log(`RSS, MiB: ${client.windows.slice(0, 1).map(mebibytes)} before; ${resident.join(', ')}`);
+  console.log(`records and files that were read again: ${client.verified?.checked}`);
+  for (const warning of client.warnings) console.log(warning);
+  console.log(`\nwhat came of the ${name === 'beside' ? 'attacks' : 'neighbours'}:`);
+  for (const [account, counts] of Object.entries(others?.outcomes ?? {}))
+    console.log(`${name === 'beside' ? '-' : ' '} ${account}: ${JSON.stringify(counts)}`);
+}
+
+function mebibytes({ targetMemory }: Window): string {
+  return targetMemory === null ? 'unknown' : (targetMemory / 1024 ** 2).toFixed(0);
+}
+
+/** Of all requests since the others began, and of what was read again. @returns how often each, and a sentence */
+function failuresOf(name: keyof Round, { client, others }: Phase): readonly Failure[] {
+  const ofCodes = (what: string, { codes }: Totals): readonly Failure[] =>
+    Object.entries(codes).map(([code, count]) => [count, `${name}, ${what}: ${count} times ${code}`]);
+  const texts = [
+    ...(client.verified?.wrong ?? []),
+    ...(others === null ? ['the others ended first: this measured nothing'] : []),
+  ];
+  return [
+    ...client.requests.flatMap((request) => ofCodes(request.name, request)),
+    ...client.phases.slice(-1).flatMap((after) => ofCodes('after the others', after)),
+    ...texts.map((text): Failure => [1, `${name}: ${text}`]),
+  ];
 }
 
 /** @returns how many requests failed */
 function printRounds(root: string, rounds: readonly Round[]): number {
   console.log(`\n${root}: ${rounds.length} x ${seconds} s beside ${only.length} hostile cases\n`);
   printTimes(rounds);
-  const failures = rounds.flatMap((round) =>
-    (['beside', 'control'] as const).flatMap((phase) => [
-      ...round[phase].client.failures.map((failure) => `${phase}: ${failure}`),
-      ...(round[phase].outcomes === null ? [`${phase}: the others ended first: this measured nothing`] : []),
-    ]),
-  );
-  console.log(`\nfailed requests of the client: ${failures.length}`);
-  for (const failure of failures.slice(0, 10)) console.log(`- ${failure}`);
+  const failures = rounds.flatMap(({ beside, control }) => [
+    ...failuresOf('beside', beside),
+    ...failuresOf('control', control),
+  ]);
+  const failed = failures.reduce((sum, [count]) => sum + count, 0);
+  console.log(`\nfailed requests of the client: ${failed}`);
+  for (const [, text] of failures.slice(0, 10)) console.log(`- ${text}`);
   for (const { beside, control } of rounds) {
     printPhase('control', control);
-    for (const [name, counts] of Object.entries(control.outcomes ?? {}))
-      console.log(`  ${name}: ${JSON.stringify(counts)}`);
     printPhase('beside', beside);
-    console.log('\nwhat came of the attacks:');
-    for (const [name, counts] of Object.entries(beside.outcomes ?? {}))
-      console.log(`- ${name}: ${JSON.stringify(counts)}`);
   }
-  return failures.length;
+  return failed;
 }
 
 progress('accounts and records are made');

@@ -1,8 +1,8 @@
+import type { RunResult } from '#load/main.ts';
 import { startService } from '../query/direct-store.ts';
 import { startScript } from '../upload/harness/child-process.ts';
-import { cpuSeconds, residentBytes } from '../upload/harness/process-usage.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
-import { PoliteClient, type PoliteResult } from './polite-client.ts';
+import { runPoliteLoad } from './polite-load.ts';
 import { prepareStage, type Stage } from './prepare.ts';
 
 /** Two stores of a checkout with the same accounts and records: one to attack, and one for the control. */
@@ -19,13 +19,15 @@ interface Store {
 
 /** The result of a client that shares its process with others. */
 export interface Phase {
-  readonly client: PoliteResult;
-  /** CPU cores that the process used. */
-  readonly cores: number;
-  /** Memory growth since before the others started. MiB. */
-  readonly resident: readonly number[];
-  /** Outcomes of the others, by case; null: they ended early, and nothing was measured. */
-  readonly outcomes: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
+  readonly client: RunResult;
+  /** Null: the others ended early, and nothing was measured. */
+  readonly others: OthersResult | null;
+}
+
+interface OthersResult {
+  /** How often each outcome occurred, by case. */
+  readonly outcomes: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly seconds: number;
 }
 
 /** The results of a client with hostile accounts, and with as many well-behaved accounts. */
@@ -34,8 +36,6 @@ export interface Round {
   readonly control: Phase;
 }
 
-const mebibyte = 1024 ** 2;
-const samples = 20;
 /** The dead webhook addresses are ports of this machine. */
 const env = { LOG_LEVEL: 'silent', WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' };
 
@@ -51,22 +51,38 @@ export function removeStores({ attacked, control }: Stores): void {
   for (const { folder } of [attacked, control]) removeTemporaryDirectory(folder);
 }
 
-/** Starts the process of the others. @returns a function that ends it and returns its output; null: it had already ended */
-async function startOthers(
-  target: Stage,
-  url: string,
-  hostile: boolean,
-): Promise<() => Promise<string | null>> {
-  const args = [JSON.stringify({ ...target, url, hostile })];
-  const child = await startScript('bench/hostile/attack.ts', { args, ready: /^(attacking)$/m });
+interface Others {
+  begin(): void;
+  /** May be called repeatedly. */
+  end(): Promise<OthersResult | null>;
+}
+
+/** Starts the process of the others, which waits until they are to begin. */
+async function prepareOthers(stage: Stage, url: string, hostile: boolean): Promise<Others> {
+  const args = [JSON.stringify({ ...stage, url, hostile })];
+  const child = await startScript('bench/hostile/attack.ts', { args, ready: /^(prepared)$/m, ipc: true });
   let output = '';
   child.process.stdout?.on('data', (text: Buffer) => {
     output += text.toString();
   });
-  return async () => {
-    const running = child.process.exitCode === null;
+  let began = Number.NaN;
+  const end = async (): Promise<OthersResult | null> => {
+    const { exitCode, signalCode } = child.process;
+    const seconds = (performance.now() - began) / 1000;
     await child.stop();
-    return running ? output : null;
+    if (exitCode !== null || signalCode !== null) return null;
+    return { outcomes: JSON.parse(/^outcomes (.*)$/m.exec(output)?.[1] ?? '{}'), seconds };
+  };
+  let result: ReturnType<typeof end> | undefined;
+  return {
+    begin() {
+      began = performance.now();
+      child.process.send?.('begin');
+    },
+    end() {
+      result ??= end();
+      return result;
+    },
   };
 }
 
@@ -77,25 +93,16 @@ async function runPhase(
   hostile: boolean,
 ): Promise<Phase> {
   const service = await startService(folder, env, { root });
-  const { pid, ready } = service;
-  const client = new PoliteClient({ url: ready, token: stage.politeToken });
-  await client.run(2);
-  const resident = [residentBytes([pid])];
-  const endOthers = await startOthers(stage, ready, hostile);
-  const watch = setInterval(() => resident.push(residentBytes([pid])), (seconds * 1000) / samples);
-  const [cpu, began] = [cpuSeconds([pid]), performance.now()];
-  const result = await client.run(seconds);
-  const cores = (cpuSeconds([pid]) - cpu) / ((performance.now() - began) / 1000);
-  clearInterval(watch);
-  const output = await endOthers();
-  result.failures.push(...(await client.run(5)).failures);
+  const { pid, ready: url } = service;
+  const others = await prepareOthers(stage, url, hostile);
+  const client = await runPoliteLoad({
+    ...{ url, token: stage.politeToken, pid, seconds },
+    onBegin: () => others.begin(),
+    onEnd: () => void others.end(),
+  });
+  const phase = { client, others: await others.end() };
   await service.stop();
-  return {
-    client: result,
-    cores,
-    resident: resident.map((bytes) => Math.round(bytes / mebibyte)),
-    outcomes: output === null ? null : JSON.parse(/^outcomes (.*)$/m.exec(output)?.[1] ?? '{}'),
-  };
+  return phase;
 }
 
 /** Both phases, one after the other: each has the machine to itself. @param first which of them begins */

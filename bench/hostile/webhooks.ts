@@ -12,10 +12,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { percentileOf } from '#load/run/histogram.ts';
 import { startService, webhookStructure } from '../query/direct-store.ts';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { quantile } from '../upload/harness/median.ts';
 import { residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
@@ -116,9 +116,9 @@ function attack({ service, accounts }: WebhookBench, signal: AbortSignal): Promi
 }
 
 function line(name: string, times: readonly number[]): string {
-  const at = (share: number): string => quantile(times, share).toFixed(1);
+  const at = (percent: number): string => percentileOf(times, percent).toFixed(1);
   const lost = times.filter((time) => time === Number.POSITIVE_INFINITY).length;
-  return `| ${name} | ${times.length} | ${at(0.5)} | ${at(0.99)} | ${lost} |`;
+  return `| ${name} | ${times.length} | ${at(50)} | ${at(99)} | ${lost} |`;
 }
 
 progress('accounts are made');

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import { percentileOf } from '#load/run/histogram.ts';
 import { mebibyte } from '../upload/harness/bytes.ts';
 import { prepareLoad } from '../upload/harness/load-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { median, quantile } from '../upload/harness/median.ts';
+import { median } from '../upload/harness/median.ts';
 import { childPids, cpuSeconds, residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
 import type { DownloadsJob, DownloadsResult } from '../upload/load/downloads.ts';
@@ -147,8 +148,8 @@ async function makeAll(sluice: SluiceSubject, originals: readonly Buffer[]): Pro
   await all;
   const seconds = (performance.now() - begun) / 1000;
   const { pictures, gateway } = peaks.end();
-  const p99 = [alone, beside].map((times) => quantile(times, 0.99));
-  const p50 = [alone, beside].map((times) => quantile(times, 0.5));
+  const p99 = [alone, beside].map((times) => percentileOf(times, 99));
+  const p50 = [alone, beside].map((times) => percentileOf(times, 50));
   const lines = [
     `${made.length} thumbnails (AVIF, ${Math.round(median(made))} bytes): ${seconds.toFixed(1)} s, ${(made.length / seconds).toFixed(1)}/s`,
     `processes of pictures, peak of all together: ${mib(pictures)}; gateway: ${mib(idle)} before, peak ${mib(gateway)}`,

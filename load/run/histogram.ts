@@ -35,6 +35,13 @@ export function percentile(histogram: Histogram, percent: number): number | null
   return (percent === 100 ? histogram.maxValue : histogram.getValueAtPercentile(percent)) / 1000;
 }
 
+/** The same of a list of times, in milliseconds; NaN if it is empty. */
+export function percentileOf(milliseconds: readonly number[], percent: number): number {
+  const histogram = newHistogram();
+  for (const time of milliseconds) record(histogram, Math.round(time * 1000));
+  return percentile(histogram, percent) ?? Number.NaN;
+}
+
 export function latencyOf(histogram: Histogram): Latency {
   const at = (percent: number): number => percentile(histogram, percent) ?? 0;
   return {

@@ -1,7 +1,7 @@
+import { percentileOf } from '#load/run/histogram.ts';
 import { mebibyte } from '../harness/bytes.ts';
 import { repositoryRoot } from '../harness/child-process.ts';
 import { prepareLoad } from '../harness/load-process.ts';
-import { quantile } from '../harness/median.ts';
 import { progress } from '../harness/progress.ts';
 import type { SentUpload } from '../load/send-upload.ts';
 import type { SilentJob, SilentResult } from '../load/silent-clients.ts';
@@ -101,7 +101,7 @@ async function measure(bench: Bench, sluice: SluiceSubject, problems: string[]):
     problems.push(...burst.problems);
     await forget(bench, sluice, burst.uploads);
     const times = burst.uploads.map(({ milliseconds }) => milliseconds);
-    found.push({ mebibytes, p50: quantile(times, 0.5), p99: quantile(times, 0.99) });
+    found.push({ mebibytes, p50: percentileOf(times, 50), p99: percentileOf(times, 99) });
   }
   return found;
 }

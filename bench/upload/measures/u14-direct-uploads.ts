@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { percentileOf } from '#load/run/histogram.ts';
 import { gibibyte, kibibyte, mebibyte } from '../harness/bytes.ts';
 import { prepareLoad } from '../harness/load-process.ts';
-import { median, quantile } from '../harness/median.ts';
+import { median } from '../harness/median.ts';
 import { cpuSeconds, threadUsage } from '../harness/process-usage.ts';
 import { progress } from '../harness/progress.ts';
 import type { DirectUploadsJob, DirectUploadsResult } from '../load/direct-uploads.ts';
@@ -79,8 +80,8 @@ async function smallFiles(bench: Bench, sluice: Subject): Promise<Finding[]> {
     const times = burst.plans.map((time, at) => time + (burst.completions[at] ?? Number.NaN));
     const figures = {
       rate: files / burst.seconds,
-      p50: quantile(times, 0.5),
-      p99: quantile(times, 0.99),
+      p50: percentileOf(times, 50),
+      p99: percentileOf(times, 99),
       cpu: (burst.cpu * 1e6) / files,
       main: (burst.main * 1e6) / files,
     };
