@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { startRedis } from '../../test/services/redis.ts';
 import { startClickhouse } from '../../test/services/start-clickhouse.ts';
 import { startService } from '../query/direct-store.ts';
-import { delayOf, openStreams, write } from '../query/live-load.ts';
+import { runLive } from '../query/live-load.ts';
 import { median } from '../upload/harness/median.ts';
 import { makeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
 
@@ -28,19 +28,15 @@ const [listening, writing] = [
   await startService(makeTemporaryDirectory(), env),
   await startService(makeTemporaryDirectory(), env),
 ];
-const town = (number: number): string => `town-${number % count}`;
 try {
-  await write(writing.ready, { connections: 8, seconds: 2, from: 1, cityOf: () => 'elsewhere' });
+  await runLive(writing.ready, { seconds: 2, concurrency: 8 });
   const delays: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const queries = Array.from({ length: count }, (_, at) => `city=town-${at}`);
-    const streams = await openStreams(listening.ready, queries);
-    const from = round * 1_000_000;
-    const written = await write(writing.ready, { connections: 32, seconds, rate, from, cityOf: town });
-    const delay = await delayOf(streams.heard, written);
-    streams.close();
-    delays.push(delay);
-    console.log(`round ${round}: ${Math.round(written.perSecond)} writes/s, p99 ${delay.toFixed(1)} ms`);
+    const load = { seconds, rate, cities: count, streams: count, listening: listening.ready };
+    const { perSecond, live } = await runLive(writing.ready, load);
+    if (live === null || live.delay === null) throw new Error('no event came of a write');
+    delays.push(live.delay.p99);
+    console.log(`round ${round}: ${Math.round(perSecond)} writes/s, p99 ${live.delay.p99.toFixed(1)} ms`);
   }
   console.log(
     `${count} streams, ${rate} writes/s of another process: p99 ${median(delays).toFixed(1)} ms (goal: 250, 100)`,

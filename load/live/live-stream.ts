@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../http/connection.ts';
 import { EventReader } from './event-reader.ts';
-import { WatchedRecords } from './watched-records.ts';
+import { type WatchedRecord, WatchedRecords } from './watched-records.ts';
 
 /** How a live find is asked for. */
 export interface LiveFind {
@@ -9,7 +9,9 @@ export interface LiveFind {
   readonly head: string;
   connect(signal: AbortSignal): Promise<Connection>;
   /** The records that the same find has now. */
-  find(signal: AbortSignal): Promise<readonly { readonly id: string }[]>;
+  find(signal: AbortSignal): Promise<readonly WatchedRecord[]>;
+  /** An event told of a record that is new or was changed. */
+  heard?(record: WatchedRecord): void;
 }
 
 /** Milliseconds before a stream that ended is opened again, at least and at most: as docs/live.md asks of clients. */
@@ -83,7 +85,8 @@ export class LiveStream {
     const connection = await this.#find.connect(signal);
     const reader = new EventReader((event) => {
       this.#lastEventId = event.id;
-      this.records.apply(event);
+      const changed = this.records.apply(event);
+      if (changed !== null) this.#find.heard?.(changed);
       if (event.type === 'ready') this.#settle();
     });
     // what the server still knows of continues

@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
 import type { ServerEvent } from './event-reader.ts';
 
-interface WatchedRecord {
+export interface WatchedRecord {
   readonly id: string;
+  readonly [field: string]: unknown;
 }
 
 /** A stream with more records is not compared: their checksums would take the memory of the tool. */
@@ -18,16 +19,21 @@ export class WatchedRecords {
   /** There are too many to be compared. */
   isTooLarge = false;
 
-  apply({ type, data }: ServerEvent): void {
+  /** @returns the record of an `enter` or a `change`; null for other events */
+  apply({ type, data }: ServerEvent): WatchedRecord | null {
     if (type === 'ready') this.isReady = true;
     else if (type === 'reset') this.#checksums.clear();
     else if (type === 'snapshot') for (const record of JSON.parse(data) as WatchedRecord[]) this.#set(record);
     else {
       this.events++;
       const record = JSON.parse(data) as WatchedRecord;
-      if (type === 'leave') this.#checksums.delete(record.id);
-      else this.#set(record);
+      if (type !== 'leave') {
+        this.#set(record);
+        return record;
+      }
+      this.#checksums.delete(record.id);
     }
+    return null;
   }
 
   /** A connection begins anew. */

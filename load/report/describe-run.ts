@@ -1,5 +1,6 @@
 import type { RunResult } from '../run/result.ts';
 import { describeCapacity } from './describe-capacity.ts';
+import { describeLive } from './describe-live.ts';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatTime, oneLine } from './format.ts';
 import { textTable } from './text-table.ts';
 
@@ -40,11 +41,7 @@ function costLines({ cost, live }: RunResult): string[] {
   return [
     ...(target === null ? [] : [`The target took ${of(target)} (${target.source}).`]),
     `The tool took ${of(tool)}.`,
-    ...(live === null
-      ? []
-      : [
-          `Of ${formatCount(live.streams)} streams, ${formatCount(live.events)} changes came, and ${formatCount(live.lost)} did not.`,
-        ]),
+    ...(live === null ? [] : [describeLive(live)]),
   ];
 }
 

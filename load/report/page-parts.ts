@@ -1,4 +1,5 @@
 import type { Latency, RunResult, Totals } from '../run/result.ts';
+import { describeLive } from './describe-live.ts';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatShare, formatTime } from './format.ts';
 import { type Html, html } from './html.ts';
 import { table } from './table.ts';
@@ -152,10 +153,7 @@ export function costPart(run: RunResult): Html {
       cpuPerRequest(run, cpu),
       formatBytes(memory),
     ]),
-  )}${
-    live !== null &&
-    html`<p>${formatCount(live.streams)} streams were open. ${formatCount(live.events)} changes came, and ${formatCount(live.lost)} did not.</p>`
-  }</section>`;
+  )}${live !== null && html`<p>${describeLive(live)}</p>`}</section>`;
 }
 
 /** The CPU of a run is that of all its phases. */

@@ -1,5 +1,7 @@
 import type { Histogram } from 'hdr-histogram-js';
+import type { NoteBatch } from '../live/live-notes.ts';
 import type { Mix } from '../mix/mix.ts';
+import { EventDelays } from './event-delays.ts';
 import { newHistogram, percentile, record } from './histogram.ts';
 import { type FromWorker, readTag, type Samples } from './messages.ts';
 import type { Window } from './result.ts';
@@ -44,6 +46,8 @@ export class Collector {
   /** Seconds in which a worker thread worked more than 80 % of the time. */
   busySeconds = 0;
   waited = 0;
+  /** Null before there are notes of writes or events. */
+  delays: EventDelays | null = null;
   readonly #options: CollectorOptions;
   readonly #open = new Map<number, OpenWindow>();
   /** The last second that each worker has ended. */
@@ -68,6 +72,7 @@ export class Collector {
   startOver(): void {
     for (const phase of this.phases) phase.counts = false;
     this.requests = this.requests.map(() => new RunningTotals());
+    this.delays = null;
   }
 
   add({ second, outcomes, counts }: Samples): void {
@@ -99,6 +104,11 @@ export class Collector {
     this.#ended[worker] = second;
     const ended = Math.min(...this.#ended);
     for (; this.#next <= ended; this.#next++) this.#close(this.#next);
+  }
+
+  addNotes(batch: NoteBatch): void {
+    this.delays ??= new EventDelays();
+    this.delays.add(batch);
   }
 
   /** Closes what is left; the last second was not a whole one. */

@@ -1,3 +1,4 @@
+import type { NoteBatch } from '../live/live-notes.ts';
 import type { Mix, Phase } from '../mix/mix.ts';
 import type { Stored, TargetAddress } from '../targets/target.ts';
 
@@ -54,6 +55,8 @@ export type FromWorker =
       /** Requests that had to wait because too many were under way. */
       readonly waited: number;
     }
+  /** Of a mix with live requests: what came since the message before. */
+  | ({ readonly kind: 'notes' } & NoteBatch)
   /** All requests of a phase have started; `next` is the first number that it didn't use. */
   | { readonly kind: 'started'; readonly index: number; readonly next: number }
   /** And have their outcomes. */

@@ -20,7 +20,7 @@ export interface RunResult {
   })[];
   /** One each second. */
   readonly windows: readonly Window[];
-  readonly live: { readonly streams: number; readonly events: number; readonly lost: number } | null;
+  readonly live: LiveResult | null;
   readonly verified: Verification | null;
   readonly cost: Cost;
   /** Sentences that a reader must know before trusting a figure. */
@@ -46,6 +46,14 @@ export interface Totals {
 export interface RequestResult extends Totals {
   readonly name: string;
   readonly kind: string;
+}
+
+export interface LiveResult {
+  readonly streams: number;
+  readonly events: number;
+  readonly lost: number;
+  /** From the answer of a write to each event that tells of it, 0 if the event came first; null: no event was told from one. */
+  readonly delay: Latency | null;
 }
 
 export interface Latency {

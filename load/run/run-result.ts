@@ -6,7 +6,7 @@ import type { TargetAddress } from '../targets/target.ts';
 import type { Collector } from './collector.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LiveCounts } from './messages.ts';
-import type { Capacity, Cost, RunResult, Verification } from './result.ts';
+import type { Capacity, Cost, LiveResult, RunResult, Verification } from './result.ts';
 import { streamWarnings, warningsOf } from './warnings.ts';
 
 /** What is known at the end of a run. */
@@ -54,7 +54,7 @@ export function runResult(run: FinishedRun): RunResult {
       ...collected.totals.totals(seconds),
     })),
     windows: collector.windows,
-    live: live.streams > 0 ? { streams: live.streams, events: live.events, lost: live.lost } : null,
+    live: live.streams > 0 ? liveResult(live, collector) : null,
     verified: run.verified,
     cost,
     warnings: [
@@ -64,6 +64,10 @@ export function runResult(run: FinishedRun): RunResult {
     ],
     capacity: run.capacity,
   };
+}
+
+function liveResult({ streams, events, lost }: LiveCounts, { delays }: Collector): LiveResult {
+  return { streams, events, lost, delay: delays?.end() ?? null };
 }
 
 function withoutCredentials(text: string): string {

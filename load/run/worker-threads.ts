@@ -167,6 +167,7 @@ export class WorkerThreads {
     else if (message.kind === 'ended') this.#ended.add(worker);
     else if (message.kind === 'samples') this.#collector?.add(message);
     else if (message.kind === 'second') this.#collector?.endSecond(worker, message);
+    else if (message.kind === 'notes') this.#collector?.addNotes(message);
     for (const listener of this.#listeners) listener(message, worker);
   }
 

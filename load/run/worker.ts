@@ -1,5 +1,6 @@
 /** One thread of a run: it sends its share of the requests, and tells the main thread each second what came of them. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { LiveNotes } from '../live/live-notes.ts';
 import { openKind } from '../targets/kinds.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import type { Loop, LoopOptions } from './loop.ts';
@@ -18,7 +19,8 @@ const fail = (error: unknown): void =>
   post({ kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
 
 const kind = await openKind(address);
-const performer = kind.open({ mix, address, prepared, signal: whole.signal });
+const notes = mix.requests.some(({ kind }) => kind === 'live') ? new LiveNotes() : undefined;
+const performer = kind.open({ mix, address, prepared, signal: whole.signal, notes });
 const streams = new WorkerStreams(performer, mix, whole.signal);
 
 let runner: RequestRunner | undefined;
@@ -33,7 +35,15 @@ const clockOf = (time: number): number => time - performance.timeOrigin;
 function begin(at: number): void {
   const recorder = new Recorder(clockOf(at), post);
   runner = new RequestRunner({ mix, performer, recorder, timeout, verify });
-  seconds = setInterval(() => recorder.turn(), 1000);
+  seconds = setInterval(() => {
+    recorder.turn();
+    postNotes();
+  }, 1000);
+}
+
+function postNotes(): void {
+  const batch = notes?.take() ?? null;
+  if (batch !== null) post({ kind: 'notes', ...batch }, [batch.writes.buffer, batch.events.buffer]);
 }
 
 function startPhase({ phase, index, at, first }: PhaseStart): void {
@@ -49,6 +59,7 @@ function startPhase({ phase, index, at, first }: PhaseStart): void {
     onFailure: fail,
   };
   const start = (): void => {
+    if (notes !== undefined) notes.areWritesNoted = phase.counts;
     loop = phase.rate !== null ? new OpenLoop(options) : new ClosedLoop(options);
     if (isStopped) loop.stop();
   };
@@ -67,6 +78,7 @@ async function end(): Promise<void> {
   const { counts: live, wrong } = await streams.end();
   whole.abort(new Error('the run ended'));
   runner?.recorder.flush();
+  postNotes();
   runner?.close();
   post({ kind: 'ended', stored: runner?.stored ?? [], wrong: [...(runner?.wrong ?? []), ...wrong], live });
   parentPort?.close();

@@ -4,6 +4,7 @@ import { ConnectionPool } from '../http/connection-pool.ts';
 import { openStreams } from '../live/open-streams.ts';
 import { anyRequest } from './any-request.ts';
 import { liveFinds } from './sluice/live-finds.ts';
+import { notedWrites } from './sluice/noted-writes.ts';
 import { openFiles } from './sluice/open-files.ts';
 import { prepareFiles, removeFiles } from './sluice/prepare-files.ts';
 import { type PreparedSpaces, prepareSpaces, removeSpaces } from './sluice/prepare-spaces.ts';
@@ -27,7 +28,7 @@ export const sluice: TargetKind = {
   }),
   verify: verifyLoad,
   open(session) {
-    const { mix, address } = session;
+    const { mix, address, notes } = session;
     const target = sluiceAddress(address);
     const { spaces, files } = session.prepared as Prepared;
     const pool = new ConnectionPool(address.url);
@@ -42,7 +43,7 @@ export const sluice: TargetKind = {
       },
     });
     return {
-      ...performer,
+      ...(notes === undefined ? performer : notedWrites(performer, { mix, spaces, notes })),
       openStreams: (work) => openStreams(work, mix.seed, liveFinds(session, pool)),
     };
   },

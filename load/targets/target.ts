@@ -1,3 +1,4 @@
+import type { LiveNotes } from '../live/live-notes.ts';
 import type { LiveRequest, Mix, MixRequest } from '../mix/mix.ts';
 import type { Verification } from '../run/result.ts';
 
@@ -51,6 +52,8 @@ export interface Session {
   readonly address: TargetAddress;
   readonly prepared: unknown;
   readonly signal: AbortSignal;
+  /** Of a mix with live requests: gets what it takes to say how late events are. */
+  readonly notes?: LiveNotes | undefined;
 }
 
 export interface Performer {

@@ -112,6 +112,19 @@ t.test('lines: requests, refusals, cost, what is wrong', async (t) => {
   t.match(text, /^Warning: The tool was busy\.$/m);
 });
 
+t.test('streams: what came, what did not, and how late it was', async (t) => {
+  const run = drawnRun({ seed: 1 });
+  const counts = { streams: 500, events: 12_000, lost: 0 };
+  const delay = { ...run.totals.latency, p50: 0.25, p99: 4, max: 31 };
+  const late = { ...run, live: { ...counts, delay } };
+  for (const text of [describeRun(late), writePage(late)]) {
+    t.match(text, '500 streams were open. 12,000 changes came, and 0 did not.');
+    t.match(text, 'From the answer of a write to its event: p50 250 µs, p99 4 ms, max 31 ms.');
+  }
+  const unknown = { ...run, live: { ...counts, delay: null } };
+  t.notMatch(describeRun(unknown), 'From the answer of a write');
+});
+
 t.test('a search for capacity that found none says how near it came', async (t) => {
   const step = (rate: number, met: boolean) => ({ rate, met, seconds: 5, why: '', p99: 1, errors: 0 });
   const found = (...steps: ReturnType<typeof step>[]) =>

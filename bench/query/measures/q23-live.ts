@@ -4,81 +4,38 @@ import { residentBytes } from '../../upload/harness/process-usage.ts';
 import { progress } from '../../upload/harness/progress.ts';
 import { settle } from '../../upload/harness/settle.ts';
 import type { Finding, Goal } from '../../upload/measures/measure.ts';
-import { delayOf, openStreams, type Streams, write, writeArrays } from '../live-load.ts';
+import { firehose } from '../firehose.ts';
+import { openFinds, runLive } from '../live-load.ts';
 import type { QueryMeasure } from './query-bench.ts';
 
 const env = { LIVE_MAX_STREAMS: '20000', LIVE_MAX_TOKEN_STREAMS: '20000' };
-/** Start of a round's write numbers, far from the last round's. */
-let from = 0;
+const streams = 1000;
+const manyStreams = 9000;
+const firehoseRecords = 40_000;
 
-function next(): number {
-  from += 10_000_000;
-  return from;
+/** Writes while streams are open: how late do their events arrive? Milliseconds, p99. */
+async function delays(child: Child, seconds: number, pace: { rate?: number; concurrency?: number }) {
+  const { perSecond, live } = await runLive(child.ready, { seconds, streams, ...pace });
+  if (live === null || live.delay === null) throw new Error('no event came of a write');
+  return { perSecond, delay: live.delay.p99 };
 }
 
-async function withStreams<Result>(
-  child: Child,
-  queries: readonly string[],
-  work: (streams: Streams) => Promise<Result>,
-): Promise<Result> {
-  const streams = await openStreams(child.ready, queries);
-  try {
-    return await work(streams);
-  } finally {
-    streams.close();
-  }
-}
-
-function citiesOf(count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `city=town-${at}`);
-}
-
-const ofTowns = (towns: number) => (number: number) => `town-${number % towns}`;
-
-/** Writes while streams are open: how late do their events arrive? */
-async function delays(child: Child, seconds: number, rate?: number) {
-  return withStreams(child, citiesOf(1000), async ({ heard }) => {
-    const written = await write(child.ready, {
-      connections: 32,
-      seconds,
-      from: next(),
-      cityOf: ofTowns(1000),
-      ...(rate === undefined ? {} : { rate }),
-    });
-    return { perSecond: written.perSecond, delay: await delayOf(heard, written) };
-  });
-}
-
-async function inserts(child: Child, seconds: number): Promise<number> {
-  const { perSecond } = await write(child.ready, {
-    connections: 64,
-    seconds,
-    from: next(),
-    cityOf: () => 'elsewhere',
-  });
+/** Inserts a second that match no stream. */
+async function inserts(child: Child, seconds: number, streams = 0): Promise<number> {
+  const { perSecond, live } = await runLive(child.ready, { seconds, by: 'number', streams, concurrency: 64 });
+  if (live !== null && live.events > 0) throw new Error('a stream was told of what does not match');
   return perSecond;
-}
-
-async function firehose(child: Child): Promise<number> {
-  const first = next();
-  const records = 40_000;
-  return withStreams(child, [`number[gte]=${first}`], async ({ heard }) => {
-    const began = performance.now();
-    await writeArrays(child.ready, first, records);
-    while (heard.at.size < records) {
-      if (performance.now() - began > 60_000) throw new Error(`${heard.at.size} of ${records} were heard of`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    return records / ((performance.now() - began) / 1000);
-  });
 }
 
 async function memory(child: Child, count: number): Promise<number> {
   const before = residentBytes([child.pid]);
-  return withStreams(child, citiesOf(count), async () => {
+  const close = await openFinds(child.ready, count);
+  try {
     await settle();
     return (residentBytes([child.pid]) - before) / count / 1024;
-  });
+  } finally {
+    close();
+  }
 }
 
 /** How late do live queries get changes, and what do they cost writers? */
@@ -95,15 +52,15 @@ export const q23: QueryMeasure = {
     try {
       await inserts(child, 1);
       for (let round = 1; round <= rounds; round++) {
-        note('delay', (await delays(child, seconds, 1000)).delay);
-        const most = await delays(child, seconds);
+        note('delay', (await delays(child, seconds, { rate: 1000 })).delay);
+        const most = await delays(child, seconds, { concurrency: 32 });
         note('matching', most.perSecond);
         note('matching delay', most.delay);
         const alone = await inserts(child, seconds);
-        const beside = await withStreams(child, citiesOf(9000), () => inserts(child, seconds));
+        const beside = await inserts(child, seconds, manyStreams);
         note('share', beside / alone);
         note('beside', beside);
-        note('everything', await firehose(child));
+        note('everything', await firehose(child.ready, round, firehoseRecords));
       }
     } finally {
       await child.stop();
@@ -114,7 +71,7 @@ export const q23: QueryMeasure = {
         // excludes the memory of a process's first requests
         await inserts(fresh, 1);
         await memory(fresh, 100);
-        note('memory', await memory(fresh, 9000));
+        note('memory', await memory(fresh, manyStreams));
       } finally {
         await fresh.stop();
       }

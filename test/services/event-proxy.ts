@@ -2,10 +2,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands between clients and a server, and keeps the first live event of a type to itself. */
-export async function startEventDroppingProxy(
+interface EventFaults {
+  /** The first live event of this type is kept from clients. */
+  readonly drop?: string;
+  /** Milliseconds for which each live event is held back. */
+  readonly hold?: number;
+}
+
+/** Stands between clients and a server, and spoils live events. */
+export async function startEventProxy(
   target: string,
-  type: string,
+  { drop, hold = 0 }: EventFaults,
 ): Promise<{ readonly url: string; readonly dropped: string[]; close(): void }> {
   const dropped: string[] = [];
   const server = createServer((asked, answer) => {
@@ -21,15 +28,22 @@ export async function startEventDroppingProxy(
         return;
       }
       let rest = '';
+      let isReady = false;
+      const pass = (block: string): void => {
+        if (!answer.destroyed && !answer.writableEnded) answer.write(`${block}\n\n`);
+      };
       response.setEncoding('utf8');
       for await (const text of response as AsyncIterable<string>) {
         const blocks = (rest + text).split('\n\n');
         rest = blocks.pop() as string;
         for (const block of blocks) {
           const id = /^data: \{"id":"([^"]+)"/m.exec(block)?.[1];
-          if (dropped.length === 0 && id !== undefined && block.includes(`event: ${type}\n`))
+          if (dropped.length === 0 && id !== undefined && block.includes(`event: ${drop}\n`))
             dropped.push(id);
-          else answer.write(`${block}\n\n`);
+          // timers of the same length keep the order
+          else if (hold > 0 && isReady) setTimeout(pass, hold, block);
+          else pass(block);
+          isReady ||= block.includes('event: ready\n');
         }
       }
       answer.end();
