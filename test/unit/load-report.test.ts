@@ -90,6 +90,20 @@ t.test('a run in which nothing was answered has a page and lines as well', async
   }
 });
 
+t.test(
+  'requests that could not start are among those that failed, and a request that was not chosen has no times',
+  async (t) => {
+    const run = drawnRun({ seed: 1, seconds: 5 });
+    const totals = { ...run.totals, sent: 4, good: 0, failed: 50, codes: { not_started: 46, timeout: 4 } };
+    const requests = run.requests.map((one) => ({ ...one, sent: 0, good: 0, failed: 0 }));
+    const one = { ...run, totals, requests };
+    const page = writePage(one);
+    t.match(page, /<dt>Failed<\/dt><dd><span class="value">100 %<\/span><span class="more">50 of 50</);
+    t.match(page, /<code>not_started<\/code><\/th><td[^>]*>46<\/td><td[^>]*>92 %/);
+    t.match(describeRun(one), /^find +0 +0 +\d+ +- +- +- +-$/m);
+  },
+);
+
 t.test('lines: requests, refusals, cost, what is wrong', async (t) => {
   const capacity = { goal: 'p99 < 50 ms', rate: 1600, steps: [] };
   const verified = { checked: 1200, bytes: 5e6, wrong: ['The record orders/17 is lost.'] };
