@@ -30,8 +30,15 @@ t.test('what can not run is one sentence, and status 1', async (t) => {
     [[mix], '--target is missing; see --help'],
     [target, 'name one mix; see --help'],
     [[mix, '--target', 'example'], '--target is "example", and must be an http:// or https:// address'],
-    [[mix, ...target, '--rate', 'many'], '--rate is "many", and must be a number above 0'],
-    [[mix, ...target, '--workers', '1.5'], '--workers must be a whole number'],
+    [[mix, ...target, '--rate', 'many'], '--rate is "many", and must be a number above 0, at most 10000000'],
+    [[mix, ...target, '--timeout', '1e6'], '--timeout is "1e6", and must be a number above 0, at most 86400'],
+    [[mix, ...target, '--workers', '1.5'], '--workers is "1.5", and must be a whole number from 1 to 256'],
+    [[mix, ...target, '--pid', '0'], '--pid is "0", and must be the number of a process'],
+    [
+      [mix, ...target, '--capacity', 'p99 < 1 s', '--rate', '1'],
+      'a load has one of rate, concurrency and capacity',
+    ],
+    [[mix, ...target, '--option', 'projct=a'], 'a target of kind sluice has no option projct, only project'],
     [[mix, ...target, '--verify', '200%'], '--verify is "200%", and must be a share such as 1%'],
     [[mix, ...target, '--option', 'a'], '--option is "a", and must be name=value'],
     [
@@ -48,7 +55,7 @@ t.test('what can not run is one sentence, and status 1', async (t) => {
   );
 });
 
-t.test('SIGINT ends a run with the result of what ran', async (t) => {
+t.test('SIGINT ends a run with the result of what ran, also when npm sends it once more', async (t) => {
   const json = join(folder, 'ended.json');
   const args = [mix, '--target', url, '--kind', 'http', '--rate', '100', '--seconds', '600', '--json', json];
   let count = 0;
@@ -64,6 +71,7 @@ t.test('SIGINT ends a run with the result of what ran', async (t) => {
   });
   await enough;
   child.kill('SIGINT');
+  setTimeout(() => child.kill('SIGINT'), 20);
   const [status] = await once(child, 'close');
   t.equal(status, 0);
   t.match(output, /^request +\d+ +0 /m);
