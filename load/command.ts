@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCompare } from './compare/run-compare.ts';
 import { type RunOptions, run } from './main.ts';
-import { checkRecordAddress, recordRun } from './record-run.ts';
+import { checkRecordAddress, reachRecords, recordRun } from './record-run.ts';
 import { describeRun } from './report/describe-run.ts';
 import { createLiveLine } from './report/live-line.ts';
 import { writePage } from './report/page.ts';
@@ -47,12 +47,6 @@ Exit status: 0, 1 if it could not run, verify or keep its result, 2 if verificat
 Ctrl-C ends a run with the result of what ran; a second one ends it at once.
 `;
 
-/**
- * Milliseconds in which a second signal is the same Ctrl-C: a terminal sends it to npx and to the command, and npx passes it
- * on.
- */
-const sameSignal = 500;
-
 /** The command `sluice load` (docs/load-testing.md). Sets the exit status. */
 export async function runLoadCommand(command: string, args: readonly string[]): Promise<void> {
   try {
@@ -76,6 +70,7 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   const target = targetOf(values);
   const record = recordOf(values, target);
   await checkFiles(values);
+  if (record !== null) await reachRecords(record.address);
   const stopping = stopOnSignals();
   const live = values.quiet ? null : createLiveLine(process.stderr);
   const result = await run({
@@ -93,15 +88,12 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   await keep(result, values, record);
 }
 
-/** A signal that the first Ctrl-C aborts; the second one ends the process. */
+/** A signal that the first Ctrl-C, or SIGTERM, aborts; the second one ends the process. */
 function stopOnSignals(): { readonly signal: AbortSignal; end(): void } {
   const stopping = new AbortController();
-  let first = 0;
   const stop = (): void => {
-    if (!stopping.signal.aborted) {
-      first = performance.now();
-      stopping.abort(new Error('the run was ended'));
-    } else if (performance.now() - first > sameSignal) process.exit(130);
+    if (stopping.signal.aborted) process.exit(130);
+    stopping.abort(new Error('the run was ended'));
   };
   const names = ['SIGINT', 'SIGTERM'] as const;
   for (const name of names) process.on(name, stop);

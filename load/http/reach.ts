@@ -27,11 +27,16 @@ export async function reach(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const problem = `${new URL(url).origin} can't be reached: ${(error as Error).message}`;
+      const problem = `${new URL(url).origin} can't be reached: ${reasonOf(error)}`;
       if (performance.now() >= end) throw new Error(problem, { cause: error });
       if (!isWaiting) onWait(problem);
       isWaiting = true;
       await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code = '', reason = message } = error as NodeJS.ErrnoException & { reason?: string };
+  return code.startsWith('ERR_SSL_') ? `TLS failed, ${reason}` : message;
 }

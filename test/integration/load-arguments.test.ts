@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { RunResult } from '../../load/run/result.ts';
 import { runScript, runToEnd } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -55,8 +55,8 @@ t.test('what can not run is one sentence, and status 1', async (t) => {
   );
 });
 
-t.test('SIGINT ends a run with the result of what ran, also when npm sends it once more', async (t) => {
-  const json = join(folder, 'ended.json');
+async function endedBy(t: Test, signal: NodeJS.Signals): Promise<void> {
+  const json = join(folder, `${signal}.json`);
   const args = [mix, '--target', url, '--kind', 'http', '--rate', '100', '--seconds', '600', '--json', json];
   let count = 0;
   const enough = new Promise<void>((resolve) => {
@@ -70,11 +70,13 @@ t.test('SIGINT ends a run with the result of what ran, also when npm sends it on
     output += text.toString();
   });
   await enough;
-  child.kill('SIGINT');
-  setTimeout(() => child.kill('SIGINT'), 20);
+  child.kill(signal);
   const [status] = await once(child, 'close');
   t.equal(status, 0);
   t.match(output, /^request +\d+ +0 /m);
   const { totals } = JSON.parse(await readFile(json, 'utf8')) as RunResult;
   t.ok(totals.good >= 30 && totals.good === totals.sent);
-});
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  t.test(`${signal} ends a run with the result of what ran`, (t) => endedBy(t, signal));

@@ -232,6 +232,10 @@ t.test('what can not run is one sentence', async (t) => {
     [{ rate: 5 }, /^http:\/\/127\.0\.0\.1:1 can't be reached: connect ECONNREFUSED 127\.0\.0\.1:1$/],
   ] as const)
     await t.rejects(load('http://127.0.0.1:1', options), { message });
+  const plain = await serve(t, (_, response) => response.end());
+  await t.rejects(load(plain.replace('http:', 'https:'), { rate: 5 }), {
+    message: /^https:\/\/127\.0\.0\.1:\d+ can't be reached: TLS failed, \w[\w ]+$/,
+  });
   await t.rejects(load('http://localhost:1', { rate: 5 }), {
     message: /^http:\/\/localhost:1 can't be reached: connect ECONNREFUSED /,
   });

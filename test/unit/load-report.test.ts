@@ -163,6 +163,14 @@ t.test('a line that stays comes above the live one', async (t) => {
   t.equal(written, `${live}\r\x1b[K1,600/s: met\n${live.replace('\r\x1b[K', '')}`);
 });
 
+t.test('a terminal that does not say how wide it is has the usual width', async (t) => {
+  let written = '';
+  const line = createLiveLine({ isTTY: true, columns: 0, write: (text) => (written += text) });
+  line.window(drawnRun({ seed: 1, seconds: 1 }).windows[0] as Window);
+  t.match(written, /1 s warm-up /);
+  t.ok(written.length <= '\r\x1b[K'.length + 79);
+});
+
 function liveLines(windows: readonly Window[], isTTY: boolean): string {
   let written = '';
   const line = createLiveLine({ isTTY, columns: 60, write: (text) => (written += text) });
