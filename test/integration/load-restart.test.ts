@@ -1,4 +1,6 @@
 /** `sluice load` and a server that goes down during the run. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import t from 'tap';
 import { type RunOptions, run } from '#load/main.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
@@ -12,14 +14,31 @@ const mix = {
   phases: [{ seconds: 4, rate: 40 }],
 };
 
+/**
+ * A free port that no outgoing connection gets: on loopback, a client that keeps on connecting to a port of that range where
+ * nobody listens may at last connect to itself, and then nobody else can listen there.
+ */
+async function portBelowEphemeral(): Promise<string> {
+  for (let port = 20_000 + (process.pid % 10_000); ; port++) {
+    const server = createServer();
+    server.listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return `${port}`;
+  }
+}
+
 function load(url: string, token: string, options: Partial<RunOptions>) {
   const target = { kind: 'sluice', url, credential: token, options: {} } as const;
   return run({ mix, target, workers: 1, verify: 1, ...options });
 }
 
 t.test('a server that was killed and starts again has all that it acknowledged', async (t) => {
-  const sluice = await sluiceFor(t);
-  const { port } = new URL(sluice.baseUrl);
+  const port = await portBelowEphemeral();
+  const sluice = await sluiceFor(t, { env: { PORT: port } });
   let again: Promise<unknown> | undefined;
   const onWindow = (): void => {
     again ??= sluice.kill().then(() => sluice.restart({ PORT: port }));

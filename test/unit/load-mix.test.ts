@@ -208,7 +208,7 @@ t.test('which request a number is follows from the seed and the weights', async 
 });
 
 t.test('a rate of the caller keeps the warm-up of a mix, and replaces its other phases', async (t) => {
-  const text = `{"requests": [{"kind": "request", "path": "/"}], "phases": [
+  const text = `{"spaces": [${JSON.stringify(people)}], "requests": [{"kind": "live"}], "phases": [
     {"name": "first", "seconds": 5, "rate": 1, "counts": false},
     {"name": "day", "seconds": 10, "rate": 2, "streams": 3},
     {"name": "night", "seconds": 5, "rate": 1}]}`;
