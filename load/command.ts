@@ -44,7 +44,7 @@ Loads a server with a mix of requests, and says how long they took.
   --quiet           prints no progress
 
 Exit status: 0, 1 if it could not run, verify or keep its result, 2 if verification found something wrong.
-Ctrl-C ends a run with the result of what ran; a second one ends it at once.
+Ctrl-C or SIGTERM ends a run with the result of what ran; a second one ends it at once.
 `;
 
 /** The command `sluice load` (docs/load-testing.md). Sets the exit status. */
