@@ -1,6 +1,14 @@
 import type { RunResult } from '../run/result.ts';
 import { describeCapacity } from './describe-capacity.ts';
-import { formatBytes, formatCount, formatDuration, formatLatency, formatNumber, oneLine } from './format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatLatency,
+  formatNumber,
+  nothingChosen,
+  oneLine,
+} from './format.ts';
 import { textTable } from './text-table.ts';
 
 /** What came of a run, as lines for a terminal. The page has the rest. */
@@ -51,6 +59,7 @@ function costLines({ cost, live }: RunResult): string[] {
 }
 
 function verifiedLines({ checked, bytes, wrong }: NonNullable<RunResult['verified']>): string[] {
+  if (checked === 0 && wrong.length === 0) return [`Verified: nothing. ${nothingChosen}`];
   const read = `Verified: ${formatCount(checked)} records and files, ${formatBytes(bytes)}`;
   if (wrong.length === 0) return [`${read}: all are as they were stored.`];
   return [

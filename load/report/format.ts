@@ -1,6 +1,9 @@
 /** Figures as people read them: three digits, and a unit. */
 import type { Totals } from '../run/result.ts';
 
+/** A verification without anything to verify, which says nothing of the server. */
+export const nothingChosen = 'The share was too small for what was stored.';
+
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 export function formatCount(value: number): string {

@@ -7,6 +7,7 @@ import {
   formatNumber,
   formatShare,
   formatTime,
+  nothingChosen,
 } from './format.ts';
 import { type Html, html } from './html.ts';
 import { table } from './table.ts';
@@ -54,6 +55,7 @@ function endedOf({ good, failed }: Totals): number {
 }
 
 function verifiedTile({ checked, wrong }: NonNullable<RunResult['verified']>) {
+  if (checked === 0 && wrong.length === 0) return ['Verified', 'nothing', nothingChosen] as const;
   const value = wrong.length === 0 ? 'right' : `${formatCount(wrong.length)} wrong`;
   return [
     'Verified',
@@ -73,6 +75,7 @@ export function warningsPart({ warnings }: RunResult): Html | null {
 export function verificationPart({ verified }: RunResult): Html | null {
   if (verified === null) return null;
   const { checked, bytes, wrong } = verified;
+  if (checked === 0 && wrong.length === 0) return null;
   const read = `${formatCount(checked)} records and files, ${formatBytes(bytes)}, were read again and compared with the seed`;
   if (wrong.length === 0)
     return html`<section class="notice good"><h2>Verification</h2><p>${read}: all are as they were stored.</p></section>`;

@@ -104,6 +104,13 @@ t.test(
   },
 );
 
+t.test('a verification that chose nothing does not say that all is right', async (t) => {
+  const run = drawnRun({ seed: 1, seconds: 5, changes: { verified: { checked: 0, bytes: 0, wrong: [] } } });
+  t.match(describeRun(run), /^Verified: nothing\. The share was too small for what was stored\.$/m);
+  t.match(writePage(run), 'The share was too small');
+  t.notMatch(writePage(run), 'as they were stored');
+});
+
 t.test('lines: requests, refusals, cost, what is wrong', async (t) => {
   const capacity = { goal: 'p99 < 50 ms', rate: 1600, steps: [] };
   const verified = { checked: 1200, bytes: 5e6, wrong: ['The record orders/17 is lost.'] };
