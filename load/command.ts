@@ -3,10 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCompare } from './compare/run-compare.ts';
 import { type RunOptions, run } from './main.ts';
-import { checkRecordAddress, recordRun } from './record-run.ts';
+import { checkRecordAddress, reachRecords, recordRun } from './record-run.ts';
 import { describeRun } from './report/describe-run.ts';
 import { createLiveLine } from './report/live-line.ts';
 import { writePage } from './report/page.ts';
+import { checkLimit, type LimitedName } from './run/limits.ts';
 import type { RunResult } from './run/result.ts';
 import { kindNames } from './targets/kinds.ts';
 import type { TargetAddress } from './targets/target.ts';
@@ -19,7 +20,7 @@ Loads a server with a mix of requests, and says how long they took.
   ${command} compare A B          which differences of two results are larger than noise; compare --help says more
 
   MIX               a file (docs/load-testing.md), or the name of a mix that ships: records, httparena, uploads,
-                    live, mixed
+                    live, mixed, and those of other servers, such as peers/two
   --target URL      the server
   --kind KIND       what it is: ${kindNames.join(', ')}; sluice by default
   --token TOKEN     its credential; without it SLUICE_TOKEN
@@ -42,8 +43,8 @@ Loads a server with a mix of requests, and says how long they took.
   --cleanup         removes what the run made
   --quiet           prints no progress
 
-Exit status: 0, 1 if it could not run or keep its result, 2 if verification found something wrong. Ctrl-C ends a run with the result of what
-ran; a second one ends it at once.
+Exit status: 0, 1 if it could not run, verify or keep its result, 2 if verification found something wrong.
+Ctrl-C or SIGTERM ends a run with the result of what ran; a second one ends it at once.
 `;
 
 /** The command `sluice load` (docs/load-testing.md). Sets the exit status. */
@@ -69,24 +70,37 @@ async function load(command: string, args: readonly string[]): Promise<void> {
   const target = targetOf(values);
   const record = recordOf(values, target);
   await checkFiles(values);
-  const stopping = new AbortController();
-  const stop = (): void => {
-    if (stopping.signal.aborted) process.exit(130);
-    stopping.abort(new Error('the run was ended'));
-  };
-  process.on('SIGINT', stop);
+  if (record !== null) await reachRecords(record.address);
+  const stopping = stopOnSignals();
   const live = values.quiet ? null : createLiveLine(process.stderr);
   const result = await run({
     ...{ mix, target, ...runOptionsOf(values), signal: stopping.signal },
     onProgress: (line) => live?.say(line),
     onWindow: (window) => live?.window(window),
   }).finally(() => {
-    process.off('SIGINT', stop);
+    stopping.end();
     live?.end();
   });
   process.stdout.write(describeRun(result));
   if ((result.verified?.wrong.length ?? 0) > 0) process.exitCode = 2;
+  else if (values.verify !== undefined && shareOf(values.verify) > 0 && result.verified === null)
+    process.exitCode = 1;
   await keep(result, values, record);
+}
+
+/** A signal that the first Ctrl-C, or SIGTERM, aborts; the second one ends the process. */
+function stopOnSignals(): { readonly signal: AbortSignal; end(): void } {
+  const stopping = new AbortController();
+  const stop = (): void => {
+    if (stopping.signal.aborted) process.exit(130);
+    stopping.abort(new Error('the run was ended'));
+  };
+  const names = ['SIGINT', 'SIGTERM'] as const;
+  for (const name of names) process.on(name, stop);
+  const end = (): void => {
+    for (const name of names) process.off(name, stop);
+  };
+  return { signal: stopping.signal, end };
 }
 
 /** Writes the result where the options say. */
@@ -176,14 +190,13 @@ function targetOf({ target, kind, token, option }: Values): TargetAddress {
 function runOptionsOf(values: Values): Partial<RunOptions> {
   const { capacity, verify, cleanup } = values;
   const seconds = numberOf(values, 'seconds');
-  const timeout = numberOf(values, 'timeout');
   const numbers = {
     rate: numberOf(values, 'rate'),
-    concurrency: countOf(values, 'concurrency'),
-    workers: countOf(values, 'workers'),
-    seed: countOf(values, 'seed'),
-    inFlight: countOf(values, 'in-flight'),
-    timeout: timeout && timeout * 1000,
+    concurrency: numberOf(values, 'concurrency'),
+    workers: numberOf(values, 'workers'),
+    seed: numberOf(values, 'seed'),
+    inFlight: numberOf(values, 'inFlight'),
+    timeout: numberOf(values, 'timeout', 1000),
     seconds: capacity === undefined ? seconds : undefined,
   };
   return {
@@ -199,27 +212,23 @@ function runOptionsOf(values: Values): Partial<RunOptions> {
 }
 
 function costOf(values: Values): Pick<RunOptions, 'cost'> {
-  const { metrics } = values;
-  const pid = countOf(values, 'pid');
+  const { metrics, pid } = values;
   if (pid !== undefined && metrics !== undefined) throw new Error('give --pid or --metrics, not both');
-  if (pid !== undefined) return { cost: { pid } };
+  if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid))
+    throw new Error(`--pid is ${JSON.stringify(pid)}, and must be the number of a process`);
+  if (pid !== undefined) return { cost: { pid: Number(pid) } };
   if (metrics !== undefined && !URL.canParse(metrics))
     throw new Error(`--metrics is ${JSON.stringify(metrics)}, and must be an address`);
   return metrics === undefined ? {} : { cost: { metrics, token: process.env.METRICS_TOKEN } };
 }
 
-function numberOf(values: Values, name: keyof Values): number | undefined {
-  const text = values[name];
+/** @param unit by which the library counts */
+function numberOf(values: Values, name: LimitedName, unit = 1): number | undefined {
+  const option = name === 'inFlight' ? 'in-flight' : name;
+  const text = values[option];
   if (text === undefined) return undefined;
-  const number = Number(text);
-  if (!(number > 0 && number < 1e9))
-    throw new Error(`--${name} is ${JSON.stringify(text)}, and must be a number above 0`);
-  return number;
-}
-
-function countOf(values: Values, name: keyof Values): number | undefined {
-  const number = numberOf(values, name);
-  if (number !== undefined && !Number.isInteger(number)) throw new Error(`--${name} must be a whole number`);
+  const number = text.trim() === '' ? Number.NaN : Number(text) * unit;
+  checkLimit(name, number, { shown: `--${option}`, given: JSON.stringify(text), unit });
   return number;
 }
 

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { type CostOptions, watchCost } from './cost/watch-cost.ts';
-import type { Mix, Phase } from './mix/mix.ts';
-import { readMix } from './mix/read-mix.ts';
+import { type CostOptions, type CostWatch, watchCost } from './cost/watch-cost.ts';
+import { reach } from './http/reach.ts';
+import type { Mix, MixFile, Phase } from './mix/mix.ts';
+import { mixOfValue, readMix } from './mix/read-mix.ts';
 import { parseCapacityGoal } from './run/capacity-goal.ts';
-import { CapacitySearch, type CapacityTimes, usualTimes } from './run/capacity-search.ts';
+import { CapacitySearch, type CapacityTimes, shownRate, usualTimes } from './run/capacity-search.ts';
 import { Collector } from './run/collector.ts';
+import { checkLimits } from './run/limits.ts';
 import { LoadRun } from './run/load-run.ts';
 import { type PhaseOptions, phasesOf } from './run/phases-of.ts';
 import type { Capacity, RunResult, Verification, Window } from './run/result.ts';
@@ -14,13 +16,13 @@ import { type ThreadsOptions, WorkerThreads } from './run/worker-threads.ts';
 import { openKind } from './targets/kinds.ts';
 import type { Preparation, TargetAddress, TargetKind, Verify } from './targets/target.ts';
 
-export type { Mix } from './mix/mix.ts';
+export type { Mix, MixFile } from './mix/mix.ts';
 export type { RunResult, Window } from './run/result.ts';
 export type { TargetAddress } from './targets/target.ts';
 
 export interface RunOptions extends PhaseOptions {
-  /** A file, the name of a mix that ships, or a mix. */
-  readonly mix: string | Mix;
+  /** A file, the name of a mix that ships, or a mix as a file has it. */
+  readonly mix: string | MixFile;
   readonly target: TargetAddress;
   /** A goal such as `p99 < 50ms, errors < 0.1 %`: the run is a search for the highest rate that meets it. */
   readonly capacity?: string;
@@ -53,41 +55,83 @@ const usualInFlight = 2000;
 const mostSentences = 100;
 /** Milliseconds that requests get to end once the signal is aborted. */
 const grace = 2000;
+/** Milliseconds in which a target may start again before it is verified. */
+const restartTime = 30_000;
 
 /** Loads a server. Rejects with a sentence when the load can't run. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const { target, signal = new AbortController().signal, onProgress: progress = () => {} } = options;
+  checkLimits(options);
   const given = await mixOf(options);
   const mix = options.seed === undefined ? given.mix : { ...given.mix, seed: options.seed };
   const phases = phasesOf(mix, options);
-  // a goal that is wrong is told before anything is stored
+  // what is wrong is told before anything is stored
   if (options.capacity !== undefined) parseCapacityGoal(options.capacity);
   const kind = await openKind(target);
-  const share = options.verify ?? 0;
-  refuse(kind, { mix, target, share });
+  refuse(kind, { mix, target, share: options.verify ?? 0 });
+  if (target.module === undefined) await reach(target.url, signal);
+  const watch = options.cost === undefined ? null : await watchCost(options.cost);
   const work: Preparation = { mix, address: target, signal, progress };
+  let removal: Promise<string | null> | undefined;
+  const cleanUp = (): Promise<string | null> => {
+    removal ??= options.cleanup === true ? removeAll(kind, work) : Promise.resolve(null);
+    return removal;
+  };
+  try {
+    return await runPrepared({ options, given: { ...given, mix }, phases, kind, watch, work, cleanUp });
+  } finally {
+    watch?.close();
+    // also after a preparation that failed
+    await cleanUp();
+  }
+}
+
+interface PreparedRun {
+  readonly options: RunOptions;
+  readonly given: { readonly mix: Mix; readonly text: string };
+  readonly phases: readonly Phase[];
+  readonly kind: TargetKind;
+  readonly watch: CostWatch | null;
+  readonly work: Preparation;
+  /** @returns a sentence for what stays */
+  cleanUp(): Promise<string | null>;
+}
+
+/** Prepares the target, loads it, verifies what it has stored, and removes it. */
+async function runPrepared({ options, given, phases, kind, watch, work, cleanUp }: PreparedRun) {
+  const { mix, address: target, signal } = work;
+  const { inFlight = usualInFlight, verify: share = 0 } = options;
   const prepared = await kind.prepare(work);
-  const inFlight = options.inFlight ?? usualInFlight;
   const began = new Date().toISOString();
-  const cost = new RunCost(options.cost === undefined ? null : await watchCost(options.cost));
+  // the preparation is no part of the cost
+  await watch?.begin();
+  const cost = new RunCost(watch);
   try {
     const threads = { mix, address: target, prepared, inFlight, verify: share };
     const loaded = await runThreads({ options, threads, phases, cost, signal });
     const { cost: spent, problem: costProblem } = await cost.end();
-    // also of a run that was ended early
-    const after = { ...work, signal: new AbortController().signal };
     const { stored, wrong, live } = loaded.ended;
-    const verified = await verifiedOf(kind, { ...after, prepared, share, stored }, wrong);
-    if (options.cleanup === true) await kind.cleanUp(after);
-    const { text } = given;
+    const { verified, problem } = await verifiedOf(kind, { ...work, prepared, share, stored }, wrong);
+    const problems = [costProblem, problem, await cleanUp()].filter((sentence) => sentence !== null);
     return runResult({
-      ...{ mix, text, target, began, verified, live, inFlight },
+      ...{ mix, text: given.text, target, began, verified, live, inFlight },
       ...loaded,
       cost: spent,
-      costProblem,
+      problems,
     });
   } finally {
     cost.close();
+  }
+}
+
+/** @returns a sentence when something stays */
+async function removeAll(kind: TargetKind, work: Preparation): Promise<string | null> {
+  try {
+    // also of a run that was ended early
+    await kind.cleanUp({ ...work, signal: new AbortController().signal });
+    return null;
+  } catch (error) {
+    return `Not all that the run made is removed: ${(error as Error).message}.`;
   }
 }
 
@@ -124,7 +168,7 @@ async function runThreads({ options, threads: setup, phases, cost, signal }: Thr
         goal,
         options.capacityTimes ?? usualTimes,
         load.trials(goal),
-        (step) => progress(`${Math.round(step.rate)}/s: ${step.met ? 'met' : 'missed'}, ${step.why}`),
+        (step) => progress(`${shownRate(step.rate)}: ${step.met ? 'met' : 'missed'}, ${step.why}`),
       );
       capacity = await search.run();
     }
@@ -141,6 +185,12 @@ function refuse(
   kind: TargetKind,
   { mix, target, share }: { mix: Mix; target: TargetAddress; share: number },
 ): void {
+  const { options: known } = kind;
+  const unknown = Object.keys(target.options).find((name) => known?.includes(name) === false);
+  if (unknown !== undefined)
+    throw new Error(
+      `a target of kind ${target.kind} has no option ${unknown}, only ${known?.join(', ') || 'none'}`,
+    );
   for (const request of mix.requests) {
     const refusal = kind.refuses(request);
     if (refusal !== null) throw new Error(refusal);
@@ -149,18 +199,35 @@ function refuse(
     throw new Error(`a target of kind ${target.kind} can't be verified`);
 }
 
-/** @param wrong what requests found while the load ran */
+/**
+ * @param wrong what requests found while the load ran
+ * @returns what was verified, or null; and a sentence if it should have been, and could not
+ */
 async function verifiedOf(
   kind: TargetKind,
-  work: Verify,
+  given: Verify,
   wrong: readonly string[],
-): Promise<Verification | null> {
-  const verified = work.share > 0 ? await kind.verify?.(work) : undefined;
-  if (verified === undefined && wrong.length === 0) return null;
+): Promise<{ readonly verified: Verification | null; readonly problem: string | null }> {
+  // a run that was ended early is verified too
+  const signal = given.signal.aborted ? new AbortController().signal : given.signal;
+  const work = { ...given, signal };
+  let verified: Verification | undefined;
+  let problem: string | null = null;
+  try {
+    const onWait = (why: string): void =>
+      work.progress(`${why}; it has ${restartTime / 1000} s to start again`);
+    if (work.share > 0 && work.address.module === undefined)
+      await reach(work.address.url, signal, { patience: restartTime, onWait });
+    if (work.share > 0) verified = await kind.verify?.(work);
+  } catch (error) {
+    problem = `What was stored could not be verified: ${(error as Error).message}.`;
+  }
+  if (verified === undefined && wrong.length === 0) return { verified: null, problem };
   const { checked, bytes } = verified ?? { checked: wrong.length, bytes: 0 };
-  return { checked, bytes, wrong: [...wrong, ...(verified?.wrong ?? [])].slice(0, mostSentences) };
+  const all = [...wrong, ...(verified?.wrong ?? [])].slice(0, mostSentences);
+  return { verified: { checked, bytes, wrong: all }, problem };
 }
 
 async function mixOf({ mix }: RunOptions): Promise<{ mix: Mix; text: string }> {
-  return typeof mix === 'string' ? readMix(mix) : { mix, text: JSON.stringify(mix) };
+  return typeof mix === 'string' ? readMix(mix) : { mix: mixOfValue(mix), text: JSON.stringify(mix) };
 }

@@ -17,6 +17,7 @@ import type { RunResult } from './run/result.ts';
 
 /** Milliseconds until a record has to be stored or read, with all retries. */
 const patience = 60_000;
+const reachTimeout = 10_000;
 /** Bytes of an unpacked result at most: of a run of a day, about 25 MB. */
 const mostBytes = 2 ** 28;
 
@@ -81,6 +82,18 @@ export async function recordRun(address: string, token: string, result: RunResul
 /** Throws a sentence unless it is the address of a record space. */
 export function checkRecordAddress(address: string): void {
   placeOf(address);
+}
+
+/** Asks the server of a record space for anything. Rejects with a sentence when there is no answer. */
+export async function reachRecords(address: string): Promise<void> {
+  const { url } = placeOf(address);
+  try {
+    await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(reachTimeout) });
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const reason = cause instanceof Error && cause.message !== '' ? cause.message : message;
+    throw new Error(`${url} can't be reached: ${reason}`, { cause: error });
+  }
 }
 
 /** The result of a run that was stored. @param address of its record, as recordRun returns it */

@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { type Answer, type AnswerOptions, Connection, type RequestBody } from './connection.ts';
 import { within } from './within.ts';
 
-/** Servers close idle connections; Sluice says `Keep-Alive: timeout=7`. Milliseconds. */
-const idleTime = 5000;
+/** Servers close idle connections, those of Node after 5 s and Sluice after 7: a request that meets that is lost. Milliseconds. */
+const idleTime = 4000;
 
 /**
  * Connections that are opened at the same time. After a pause of the server an open loop would ask for hundreds at once: the

@@ -41,7 +41,8 @@ export class Connection {
       const socket = isTls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
       const fail = (error: Error): void => {
         signal?.removeEventListener('abort', abort);
-        reject(error);
+        // a name may have several addresses, and the error of all of them has no words
+        reject(error instanceof AggregateError ? error.errors[0] : error);
       };
       // the connection outlives the request that opened it, so the socket itself must not know the signal
       const abort = (): void => void socket.destroy(reasonOf(signal as AbortSignal));

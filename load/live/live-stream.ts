@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../http/connection.ts';
+import { within } from '../http/within.ts';
 import { EventReader } from './event-reader.ts';
 import { type WatchedRecord, WatchedRecords } from './watched-records.ts';
 
@@ -20,6 +21,8 @@ const mostPause = 5000;
 /** Milliseconds that a stream may lag behind an acknowledged write, and some more. */
 const lag = 1500;
 const comparisons = 4;
+/** Milliseconds for a find that a stream is compared with. */
+const findTimeout = 10_000;
 /** Milliseconds until a stream counts as open. */
 const longestSnapshot = 30_000;
 /** Bytes of a refusal that are kept; of a stream that is a part of its snapshot. */
@@ -57,7 +60,9 @@ export class LiveStream {
     let lost: readonly string[] = [];
     for (let attempt = 0; attempt < comparisons; attempt++) {
       if (!this.records.isReady || this.records.isTooLarge) return null;
-      lost = this.records.differences(await this.#find.find(this.#end.signal));
+      lost = this.records.differences(
+        await within(this.#end.signal, findTimeout, (limit) => this.#find.find(limit)),
+      );
       if (lost.length === 0) break;
       await sleep(lag, undefined, { signal: this.#end.signal });
     }

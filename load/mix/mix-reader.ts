@@ -12,7 +12,10 @@ const unitsOfBytes: Readonly<Record<string, number>> = {
 };
 const unitsOfTime: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };
 
-/** Reads the keys of one object of a mix file. Each failure names the line and the key. */
+/** Of a pause at most: a day. Milliseconds. */
+const longestPause = 86_400_000;
+
+/** Reads the keys of one object of a mix file; null is as if a key were left out. Each failure names the line and the key. */
 export class MixReader {
   readonly #file: string;
   readonly #json: LocatedJson;
@@ -29,7 +32,7 @@ export class MixReader {
   }
 
   has(key: string): boolean {
-    return this.#object[key] !== undefined;
+    return (this.#object[key] ?? undefined) !== undefined;
   }
 
   /** Fails for keys that are none of these. */
@@ -60,19 +63,29 @@ export class MixReader {
     );
   }
 
-  count(key: string, least: number, standard?: number): number {
-    const isRight = (value: number): boolean => Number.isSafeInteger(value) && value >= least;
-    return this.number(key, `a whole number from ${least} up`, isRight, standard);
+  count(key: string, least: number, standard?: number, most = Number.MAX_SAFE_INTEGER): number {
+    const isRight = (value: number): boolean =>
+      Number.isSafeInteger(value) && value >= least && value <= most;
+    const end = most === Number.MAX_SAFE_INTEGER ? 'up' : `to ${most}`;
+    return this.number(key, `a whole number from ${least} ${end}`, isRight, standard);
+  }
+
+  /** Fails for a name that one before it has. @param taken gets the name */
+  distinct(key: string, name: string, taken: Set<string>): void {
+    if (taken.has(name)) throw this.problem(key, `a name that none before it has: ${name} is taken`);
+    taken.add(name);
   }
 
   /** A number of bytes, also as "64 KiB". */
   bytes(key: string): number {
-    return this.#quantity(key, unitsOfBytes, 'a size such as 2048 or "64 KiB"', undefined);
+    const allowed = 'a size such as 2048 or "64 KiB"';
+    return this.#quantity(key, unitsOfBytes, { allowed, isRight: Number.isSafeInteger });
   }
 
   /** Milliseconds, also as "2 s". */
   milliseconds(key: string, standard: number): number {
-    return this.#quantity(key, unitsOfTime, 'a time such as 100 or "100 ms"', standard);
+    const isRight = (value: number): boolean => value <= longestPause;
+    return this.#quantity(key, unitsOfTime, { allowed: 'a time such as 100 or "100 ms"', isRight, standard });
   }
 
   oneOf<Value extends string>(key: string, values: readonly Value[], standard?: Value): Value {
@@ -118,21 +131,18 @@ export class MixReader {
   problem(key: string, allowed: string): MixProblem {
     const path = this.#pathOf(key);
     const value = this.#object[key];
-    if (value === undefined) return this.#problemAt(this.#path, `${path} is missing, and must be ${allowed}`);
+    if (!this.has(key)) return this.#problemAt(this.#path, `${path} is missing, and must be ${allowed}`);
     return this.#problemAt(path, `${path} is ${shown(value)}, and must be ${allowed}`);
   }
 
   #quantity(
     key: string,
     units: Readonly<Record<string, number>>,
-    allowed: string,
-    standard: number | undefined,
+    of: { readonly allowed: string; isRight(value: number): boolean; readonly standard?: number },
   ): number {
-    return this.#read(key, standard, allowed, (value) => {
-      if (typeof value === 'number') return value >= 0 ? value : undefined;
-      const [, amount, unit = ''] = /^(\d+(?:\.\d+)?) ?([A-Za-z]+)$/.exec(String(value)) ?? [];
-      const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
-      return amount === undefined || factor === undefined ? undefined : Math.round(Number(amount) * factor);
+    return this.#read(key, of.standard, of.allowed, (value) => {
+      const quantity = typeof value === 'number' ? value : quantityOf(String(value), units);
+      return quantity >= 0 && of.isRight(quantity) ? quantity : undefined;
     });
   }
 
@@ -142,7 +152,7 @@ export class MixReader {
     allowed: string,
     accept: (value: unknown) => Value | undefined,
   ): Value {
-    const value = this.#object[key];
+    const value = this.#object[key] ?? undefined;
     if (value === undefined && standard !== undefined) return standard;
     const accepted = value === undefined ? undefined : accept(value);
     if (accepted === undefined) throw this.problem(key, allowed);
@@ -156,6 +166,12 @@ export class MixReader {
   #problemAt(path: string, sentence: string): MixProblem {
     return new MixProblem(this.#file, this.#json.lines.get(path) ?? null, sentence);
   }
+}
+
+/** @returns NaN for what is no quantity */
+function quantityOf(text: string, units: Readonly<Record<string, number>>): number {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?) ?([A-Za-z]+)$/.exec(text) ?? [];
+  return Math.round(Number(amount) * ((Object.hasOwn(units, unit) && units[unit]) || Number.NaN));
 }
 
 function shown(value: unknown): string {

@@ -9,6 +9,16 @@ export interface Mix {
   readonly phases: readonly Phase[];
 }
 
+/** A mix as a file has it (mix.schema.json): what has a standard value may be left out. */
+export interface MixFile {
+  readonly name?: string;
+  readonly description?: string;
+  readonly seed?: number;
+  readonly spaces?: readonly object[];
+  readonly requests: readonly object[];
+  readonly phases?: readonly object[];
+}
+
 /** A record space, or what the target has in its place: a collection, a table. */
 export interface MixSpace {
   readonly name: string;

@@ -1,7 +1,15 @@
 import type { RunResult } from '../run/result.ts';
 import { describeCapacity } from './describe-capacity.ts';
 import { describeLive } from './describe-live.ts';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatTime, oneLine } from './format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatLatency,
+  formatNumber,
+  nothingChosen,
+  oneLine,
+} from './format.ts';
 import { textTable } from './text-table.ts';
 
 /** What came of a run, as lines for a terminal. The page has the rest. */
@@ -13,9 +21,11 @@ export function describeRun(run: RunResult): string {
     '',
     ...textTable(
       ['request', 'good', 'failed', 'good/s', 'p50', 'p99', 'p99.9', 'max'],
-      named.map(({ name, good, failed, perSecond, latency }) => [
-        ...[name, formatCount(good), formatCount(failed), formatNumber(perSecond)],
-        ...[latency.p50, latency.p99, latency.p999, latency.max].map(formatTime),
+      named.map(({ name, ...of }) => [
+        ...[name, formatCount(of.good), formatCount(of.failed), formatNumber(of.perSecond)],
+        ...[of.latency.p50, of.latency.p99, of.latency.p999, of.latency.max].map((value) =>
+          formatLatency(value, of),
+        ),
       ]),
     ),
     '',
@@ -46,6 +56,7 @@ function costLines({ cost, live }: RunResult): string[] {
 }
 
 function verifiedLines({ checked, bytes, wrong }: NonNullable<RunResult['verified']>): string[] {
+  if (checked === 0 && wrong.length === 0) return [`Verified: nothing. ${nothingChosen}`];
   const read = `Verified: ${formatCount(checked)} records and files, ${formatBytes(bytes)}`;
   if (wrong.length === 0) return [`${read}: all are as they were stored.`];
   return [

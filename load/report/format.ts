@@ -1,4 +1,8 @@
 /** Figures as people read them: three digits, and a unit. */
+import type { Totals } from '../run/result.ts';
+
+/** A verification without anything to verify, which says nothing of the server. */
+export const nothingChosen = 'The share was too small for what was stored.';
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
@@ -20,6 +24,11 @@ export function formatTime(value: number): string {
   if (value < 0.9995) return `${formatNumber(value * 1000)} µs`;
   if (value < 999.5) return `${formatNumber(value)} ms`;
   return `${formatNumber(value / 1000)} s`;
+}
+
+/** A percentile of requests; of none there is none. @param value milliseconds */
+export function formatLatency(value: number, { good, failed }: Pick<Totals, 'good' | 'failed'>): string {
+  return good + failed === 0 ? '-' : formatTime(value);
 }
 
 /** @param value seconds */

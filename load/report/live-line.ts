@@ -29,7 +29,7 @@ export function createLiveLine(stream: LiveStream): LiveLine {
       const line = describeWindow(window);
       if (stream.isTTY) {
         // a line that wraps could not be cleared
-        shown = line.slice(0, Math.max(0, (stream.columns ?? 80) - 1));
+        shown = line.slice(0, Math.max(0, (stream.columns || 80) - 1));
         stream.write(clear + shown);
       } else if ((window.at + 1) % rare === 0) stream.write(`${line}\n`);
     },

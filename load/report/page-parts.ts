@@ -1,6 +1,15 @@
-import type { Latency, RunResult, Totals } from '../run/result.ts';
+import type { RunResult, Totals } from '../run/result.ts';
 import { describeLive } from './describe-live.ts';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatShare, formatTime } from './format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatLatency,
+  formatNumber,
+  formatShare,
+  formatTime,
+  nothingChosen,
+} from './format.ts';
 import { type Html, html } from './html.ts';
 import { table } from './table.ts';
 
@@ -8,16 +17,17 @@ import { table } from './table.ts';
 export function tiles(run: RunResult): Html {
   const { totals, verified, capacity, cost } = run;
   const { latency, serviceTime } = totals;
-  const share = totals.sent === 0 ? 0 : totals.failed / totals.sent;
+  const ended = endedOf(totals);
+  const time = (value: number): string => formatLatency(value, totals);
   const all: readonly (readonly [string, string, string, ('bad' | 'good')?])[] = [
     ['Good requests', `${formatNumber(totals.perSecond)}/s`, `${formatCount(totals.good)} in all`],
-    ['p50', formatTime(latency.p50), `${formatTime(serviceTime.p50)} from the real start`],
-    ['p99', formatTime(latency.p99), `${formatTime(serviceTime.p99)} from the real start`],
-    ['max', formatTime(latency.max), `${formatTime(serviceTime.max)} from the real start`],
+    ['p50', time(latency.p50), `${time(serviceTime.p50)} from the real start`],
+    ['p99', time(latency.p99), `${time(serviceTime.p99)} from the real start`],
+    ['max', time(latency.max), `${time(serviceTime.max)} from the real start`],
     [
       'Failed',
-      formatShare(share),
-      `${formatCount(totals.failed)} of ${formatCount(totals.sent)}`,
+      formatShare(totals.failed / Math.max(1, ended)),
+      `${formatCount(totals.failed)} of ${formatCount(ended)}`,
       totals.failed > 0 ? 'bad' : 'good',
     ],
     ...(cost.target === null
@@ -40,7 +50,13 @@ export function tiles(run: RunResult): Html {
   )}</dl>`;
 }
 
+/** Also those that could not start before their phase ended. */
+function endedOf({ good, failed }: Totals): number {
+  return good + failed;
+}
+
 function verifiedTile({ checked, wrong }: NonNullable<RunResult['verified']>) {
+  if (checked === 0 && wrong.length === 0) return ['Verified', 'nothing', nothingChosen] as const;
   const value = wrong.length === 0 ? 'right' : `${formatCount(wrong.length)} wrong`;
   return [
     'Verified',
@@ -60,6 +76,7 @@ export function warningsPart({ warnings }: RunResult): Html | null {
 export function verificationPart({ verified }: RunResult): Html | null {
   if (verified === null) return null;
   const { checked, bytes, wrong } = verified;
+  if (checked === 0 && wrong.length === 0) return null;
   const read = `${formatCount(checked)} records and files, ${formatBytes(bytes)}, were read again and compared with the seed`;
   if (wrong.length === 0)
     return html`<section class="notice good"><h2>Verification</h2><p>${read}: all are as they were stored.</p></section>`;
@@ -83,7 +100,7 @@ export function requestsPart({ requests, totals }: RunResult): Html {
       formatCount(row.totals.good),
       failures(row.totals),
       formatNumber(row.totals.perSecond),
-      ...percentiles(row.totals.latency),
+      ...percentiles(row.totals),
       formatBytes(row.totals.sentBytes),
       formatBytes(row.totals.receivedBytes),
     ]),
@@ -91,8 +108,9 @@ export function requestsPart({ requests, totals }: RunResult): Html {
   )}</section>`;
 }
 
-function percentiles({ p50, p90, p99, p999, max }: Latency): string[] {
-  return [p50, p90, p99, p999, max].map(formatTime);
+function percentiles(totals: Totals): string[] {
+  const { p50, p90, p99, p999, max } = totals.latency;
+  return [p50, p90, p99, p999, max].map((value) => formatLatency(value, totals));
 }
 
 function failures({ failed }: Totals): Html | string {
@@ -109,7 +127,7 @@ export function codesPart({ totals, requests }: RunResult): Html | null {
     codes.map(([code, number]) => [
       html`<code>${code}</code>`,
       formatCount(number),
-      formatShare(number / Math.max(1, totals.sent)),
+      formatShare(number / Math.max(1, endedOf(totals))),
       requests
         .filter(({ codes }) => Object.hasOwn(codes, code))
         .map(({ name, codes }) => `${name} ${formatCount(codes[code] ?? 0)}`)
@@ -130,7 +148,9 @@ export function phasesPart({ phases }: RunResult): Html | null {
       phase.offeredRate === null ? '-' : `${formatNumber(phase.offeredRate)}/s`,
       formatNumber(phase.perSecond),
       failures(phase),
-      ...[phase.latency.p50, phase.latency.p99, phase.latency.max].map(formatTime),
+      ...[phase.latency.p50, phase.latency.p99, phase.latency.max].map((value) =>
+        formatLatency(value, phase),
+      ),
     ]),
   )}</section>`;
 }

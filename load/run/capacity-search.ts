@@ -33,6 +33,8 @@ export interface Trial {
 
 type Step = Capacity['steps'][number];
 
+/** The lowest rate that is tried: one request in ten seconds. */
+const leastRate = 0.1;
 /** Two rates closer than this are one. */
 const resolution = 0.05;
 /** After a confirmation that missed, the next is tried at this share of its rate. */
@@ -65,7 +67,7 @@ export class CapacitySearch {
     // the first one warms up a server that has just stored the records of the mix
     await this.#trials.baseline(this.#times.baseline);
     const alone = await this.#trials.baseline(this.#times.baseline);
-    let [met, missed] = await this.#bracket(Math.max(1, alone));
+    let [met, missed] = await this.#bracket(Math.max(leastRate, alone));
     while (missed - met > met * resolution && met > 0 && this.#goesOn) {
       const middle = (met + missed) / 2;
       if (await this.#meets(middle)) met = middle;
@@ -84,8 +86,8 @@ export class CapacitySearch {
     let rate = first;
     // one caller alone may be faster than the goal allows at that rate
     while (!(await this.#meets(rate))) {
-      if (rate <= 1 || !this.#goesOn) return [0, rate];
-      rate /= 2;
+      if (rate <= leastRate || !this.#goesOn) return [0, rate];
+      rate = Math.max(leastRate, rate / 2);
     }
     // also over rates that a cold server missed
     for (let times = 0; times < mostDoublings && this.#goesOn; times++) {
@@ -98,7 +100,7 @@ export class CapacitySearch {
   async #confirm(found: number): Promise<number | null> {
     let rate = found;
     for (let times = 0; times < mostConfirmations && this.#goesOn; times++) {
-      if (await this.#try(rate, true)) return Math.floor(rate);
+      if (await this.#try(rate, true)) return rate < 10 ? Math.floor(rate * 1000) / 1000 : Math.floor(rate);
       rate *= lowered;
     }
     return null;
@@ -111,7 +113,7 @@ export class CapacitySearch {
 
   async #try(rate: number, isConfirmation = false): Promise<boolean> {
     const seconds = isConfirmation ? this.#times.confirmation : this.#times.step;
-    const name = isConfirmation ? `confirmation at ${Math.round(rate)}/s` : `${Math.round(rate)}/s`;
+    const name = `${isConfirmation ? 'confirmation at ' : ''}${shownRate(rate)}`;
     const trial = await this.#trials.tryRate(name, rate, seconds, isConfirmation);
     const missed = missedCondition(this.#goal, trial.totals) ?? trial.toolProblem;
     const step: Step = {
@@ -126,4 +128,8 @@ export class CapacitySearch {
     this.#onStep(step);
     return step.met;
   }
+}
+
+export function shownRate(rate: number): string {
+  return `${rate < 10 ? Number(rate.toPrecision(2)) : Math.round(rate)}/s`;
 }

@@ -5,6 +5,8 @@ export class ClosedLoop implements Loop {
   readonly #options: LoopOptions;
   readonly #pauses = new Map<NodeJS.Timeout, () => void>();
   readonly #end: NodeJS.Timeout;
+  /** Workers that have callers: they send all requests, each every so many-th. */
+  readonly #senders: number;
   #next: number;
   #running: number;
   #isStopped = false;
@@ -13,12 +15,15 @@ export class ClosedLoop implements Loop {
     this.#options = options;
     const { phase, worker, workers, began } = options;
     const concurrency = phase.concurrency ?? 0;
+    this.#senders = Math.min(workers, concurrency);
     this.#next = worker;
     this.#running = Math.floor(concurrency / workers) + (worker < concurrency % workers ? 1 : 0);
     this.#end = setTimeout(() => this.stop(), Math.max(0, began + phase.seconds * 1000 - performance.now()));
     // there is nothing to send for callers of a mix of streams
     if (options.runner.isIdle) this.#running = 0;
     for (let caller = this.#running; caller > 0; caller--) this.#call().catch(options.onFailure);
+    // the others do not wait for the end of the time
+    if (typeof phase.requests === 'number' && worker >= this.#senders) this.stop();
   }
 
   stop(): void {
@@ -34,11 +39,11 @@ export class ClosedLoop implements Loop {
   }
 
   async #call(): Promise<void> {
-    const { phase, first, index, workers, runner } = this.#options;
+    const { phase, first, index, runner } = this.#options;
     const last = phase.requests ?? Number.POSITIVE_INFINITY;
     while (!this.#isStopped && this.#next < last) {
       const number = first + this.#next;
-      this.#next += workers;
+      this.#next += this.#senders;
       const now = performance.now();
       const pause = await runner.run(index, number, now, now, 0);
       if (pause > 0 && !this.#isStopped) await this.#pause(pause);

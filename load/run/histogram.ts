@@ -32,7 +32,9 @@ export function decodeHistogram(base64: string): Histogram {
 /** Milliseconds at a percentile of 0 to 100; null when nothing was recorded. */
 export function percentile(histogram: Histogram, percent: number): number | null {
   if (histogram.totalCount === 0) return null;
-  return (percent === 100 ? histogram.maxValue : histogram.getValueAtPercentile(percent)) / 1000;
+  const { maxValue } = histogram;
+  // the end of the bucket that a percentile falls into may be above all values
+  return (percent === 100 ? maxValue : Math.min(maxValue, histogram.getValueAtPercentile(percent))) / 1000;
 }
 
 /** The same of a list of times, in milliseconds; NaN if it is empty. */

@@ -8,6 +8,7 @@ import { Schedule } from './schedule.ts';
 export class OpenLoop implements Loop {
   readonly #options: LoopOptions;
   readonly #schedule: Schedule;
+  readonly #requests: number;
   #next: number;
   #running = 0;
   #isBlocked = false;
@@ -22,6 +23,8 @@ export class OpenLoop implements Loop {
     const { phase, worker, began } = options;
     const rate = phase.rate as number;
     this.#schedule = new Schedule(rate, phase.rateAtEnd ?? rate, phase.seconds);
+    // there is nothing to send in a mix of streams
+    this.#requests = options.runner.isIdle ? 0 : this.#schedule.requests;
     this.#next = worker;
     this.#end = setTimeout(() => this.stop(), Math.max(0, began + phase.seconds * 1000 - performance.now()));
     this.#sendDue();
@@ -37,7 +40,7 @@ export class OpenLoop implements Loop {
     clearTimeout(this.#end);
     const { first, began, index, workers, runner } = this.#options;
     const now = performance.now();
-    for (; this.#isBlocked && this.#next < this.#schedule.requests; this.#next += workers) {
+    for (; this.#isBlocked && this.#next < this.#requests; this.#next += workers) {
       const intended = began + this.#schedule.startOf(this.#next);
       if (intended > now) break;
       runner.skip(index, first + this.#next, intended);
@@ -50,7 +53,7 @@ export class OpenLoop implements Loop {
     if (this.#isStopped) return;
     const { began, workers, inFlight } = this.#options;
     clearTimeout(this.#timer);
-    for (; this.#next < this.#schedule.requests; this.#next += workers) {
+    for (; this.#next < this.#requests; this.#next += workers) {
       const intended = began + this.#schedule.startOf(this.#next);
       const now = performance.now();
       if (intended > now) {

@@ -12,9 +12,12 @@ export interface PhaseOptions {
 const usualSeconds = 30;
 
 /** The phases of a run: those of the mix, or its warm-up and one that the caller chose. */
-export function phasesOf({ phases }: Mix, { rate, concurrency, seconds }: PhaseOptions): readonly Phase[] {
-  if (rate !== undefined && concurrency !== undefined)
-    throw new Error('a load has either a rate or a concurrency');
+export function phasesOf(
+  { phases }: Mix,
+  { rate, concurrency, seconds, capacity }: PhaseOptions & { readonly capacity?: string },
+): readonly Phase[] {
+  if ([rate, concurrency, capacity].filter((given) => given !== undefined).length > 1)
+    throw new Error('a load has one of rate, concurrency and capacity');
   const whole = secondsOf(phases);
   if (rate === undefined && concurrency === undefined) {
     if (seconds === undefined) return phases;

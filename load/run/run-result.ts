@@ -21,12 +21,13 @@ interface FinishedRun {
   readonly verified: Verification | null;
   readonly live: LiveCounts;
   readonly cost: Cost;
-  readonly costProblem: string | null;
+  /** What could not be done, as sentences. */
+  readonly problems: readonly string[];
   readonly inFlight: number;
 }
 
 export function runResult(run: FinishedRun): RunResult {
-  const { mix, text, target, began, load, collector, live, cost, costProblem } = run;
+  const { mix, text, target, began, load, collector, live, cost } = run;
   const counting = load.phases.filter(({ collected }) => collected.counts);
   const seconds = counting.reduce((sum, run) => sum + run.seconds, 0);
   return {
@@ -57,11 +58,7 @@ export function runResult(run: FinishedRun): RunResult {
     live: live.streams > 0 ? liveResult(live, collector) : null,
     verified: run.verified,
     cost,
-    warnings: [
-      ...warningsOf(collector, run.inFlight),
-      ...streamWarnings(live),
-      ...(costProblem === null ? [] : [costProblem]),
-    ],
+    warnings: [...warningsOf(collector, run.inFlight), ...streamWarnings(live), ...run.problems],
     capacity: run.capacity,
   };
 }

@@ -2,7 +2,7 @@
 export class Schedule {
   readonly #rate: number;
   readonly #growth: number;
-  /** Of the whole phase. */
+  /** Of the whole phase: those that start before its end. The first starts at once, however low the rate. */
   readonly requests: number;
 
   /**
@@ -12,7 +12,9 @@ export class Schedule {
   constructor(rate: number, rateAtEnd: number, seconds: number) {
     this.#rate = rate;
     this.#growth = (rateAtEnd - rate) / seconds;
-    this.requests = Math.floor(((rate + rateAtEnd) / 2) * seconds);
+    const area = ((rate + rateAtEnd) / 2) * seconds;
+    // 0.1 a second for 30 seconds is more than 3 by a rounding error
+    this.requests = Math.ceil(area * (1 - 1e-12));
   }
 
   /** Milliseconds after the beginning of the phase. @param index of the request in the phase, from 0 */

@@ -6,6 +6,7 @@ import type { TargetKind } from './target.ts';
 
 /** Any server: requests of the kind `request`. A credential is sent as a bearer token. */
 export const http: TargetKind = {
+  options: [],
   refuses: ({ kind, name }) =>
     kind === 'request'
       ? null

@@ -23,6 +23,7 @@ interface Prepared extends PreparedClasses {
  * are made; the load is sent with that user's session.
  */
 export const parse: TargetKind = {
+  options: [],
   ...withoutLive,
   async prepare(work): Promise<Prepared> {
     const classes = await prepareClasses(work);

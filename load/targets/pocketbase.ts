@@ -19,6 +19,7 @@ interface Prepared {
  * makes collections and a user; the load is sent with that user's token.
  */
 export const pocketbase: TargetKind = {
+  options: [],
   ...withoutLive,
   async prepare(work): Promise<Prepared> {
     const token = await prepareCollections(work);

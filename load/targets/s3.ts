@@ -13,6 +13,7 @@ import type { Preparation, TargetKind } from './target.ts';
  * and `signed` (`header` or `presigned`).
  */
 export const s3: TargetKind = {
+  options: ['bucket', 'region', 'part', 'signed'],
   ...onlyFiles('s3'),
   async prepare(work) {
     await withBucket(work, (calls) => calls.make());

@@ -21,6 +21,7 @@ interface Prepared {
 
 /** A Sluice. Its credential is an access token, and its option `project` the project of the load (`load` by default). */
 export const sluice: TargetKind = {
+  options: ['project'],
   refuses: () => null,
   prepare: async (work): Promise<Prepared> => ({
     spaces: await prepareSpaces(work),

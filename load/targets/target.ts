@@ -16,6 +16,8 @@ export interface TargetAddress {
 
 /** A kind of server. */
 export interface TargetKind {
+  /** Names of its options; absent: any. */
+  readonly options?: readonly string[];
   /** One sentence for a request of the mix that this kind can't serve, or null. */
   refuses(request: MixRequest): string | null;
   /**

@@ -24,6 +24,7 @@ const trialTimeout = 30_000;
  * bearer token; the option `chunk` says how many bytes a PATCH has.
  */
 export const tus: TargetKind = {
+  options: ['chunk'],
   ...onlyFiles('tus'),
   prepare: (work) =>
     withFiles(filesOf(work), async (files): Promise<Prepared> => {

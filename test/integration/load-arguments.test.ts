@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { RunResult } from '../../load/run/result.ts';
 import { runScript, runToEnd } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -30,8 +30,15 @@ t.test('what can not run is one sentence, and status 1', async (t) => {
     [[mix], '--target is missing; see --help'],
     [target, 'name one mix; see --help'],
     [[mix, '--target', 'example'], '--target is "example", and must be an http:// or https:// address'],
-    [[mix, ...target, '--rate', 'many'], '--rate is "many", and must be a number above 0'],
-    [[mix, ...target, '--workers', '1.5'], '--workers must be a whole number'],
+    [[mix, ...target, '--rate', 'many'], '--rate is "many", and must be a number above 0, at most 10000000'],
+    [[mix, ...target, '--timeout', '1e6'], '--timeout is "1e6", and must be a number above 0, at most 86400'],
+    [[mix, ...target, '--workers', '1.5'], '--workers is "1.5", and must be a whole number from 1 to 256'],
+    [[mix, ...target, '--pid', '0'], '--pid is "0", and must be the number of a process'],
+    [
+      [mix, ...target, '--capacity', 'p99 < 1 s', '--rate', '1'],
+      'a load has one of rate, concurrency and capacity',
+    ],
+    [[mix, ...target, '--option', 'projct=a'], 'a target of kind sluice has no option projct, only project'],
     [[mix, ...target, '--verify', '200%'], '--verify is "200%", and must be a share such as 1%'],
     [[mix, ...target, '--option', 'a'], '--option is "a", and must be name=value'],
     [
@@ -48,8 +55,8 @@ t.test('what can not run is one sentence, and status 1', async (t) => {
   );
 });
 
-t.test('SIGINT ends a run with the result of what ran', async (t) => {
-  const json = join(folder, 'ended.json');
+async function endedBy(t: Test, signal: NodeJS.Signals): Promise<void> {
+  const json = join(folder, `${signal}.json`);
   const args = [mix, '--target', url, '--kind', 'http', '--rate', '100', '--seconds', '600', '--json', json];
   let count = 0;
   const enough = new Promise<void>((resolve) => {
@@ -63,10 +70,13 @@ t.test('SIGINT ends a run with the result of what ran', async (t) => {
     output += text.toString();
   });
   await enough;
-  child.kill('SIGINT');
+  child.kill(signal);
   const [status] = await once(child, 'close');
   t.equal(status, 0);
   t.match(output, /^request +\d+ +0 /m);
   const { totals } = JSON.parse(await readFile(json, 'utf8')) as RunResult;
   t.ok(totals.good >= 30 && totals.good === totals.sent);
-});
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  t.test(`${signal} ends a run with the result of what ran`, (t) => endedBy(t, signal));

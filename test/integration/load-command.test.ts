@@ -71,6 +71,10 @@ t.test('what would lose the result is refused before the run', async (t) => {
       ['--record', `${target}/lab/runs`],
       /--record needs an access token of its server in SLUICE_RECORD_TOKEN/,
     ],
+    [
+      ['--record', 'http://127.0.0.1:2/lab/runs'],
+      /http:\/\/127.0.0.1:2 can't be reached: connect ECONNREFUSED/,
+    ],
     [['--pid', '1', '--metrics', target], /give --pid or --metrics, not both/],
     [['--metrics', 'here'], /--metrics is "here", and must be an address/],
     [
@@ -78,7 +82,10 @@ t.test('what would lose the result is refused before the run', async (t) => {
       /the target's CPU is not known: .+ has no process_cpu_seconds_total/,
     ],
   ] as const) {
-    const { status, stdout, stderr } = await load(options, { SLUICE_TOKEN: 'of-the-target' });
+    const { status, stdout, stderr } = await load(options, {
+      SLUICE_TOKEN: 'of-the-target',
+      ...(options[1] === 'http://127.0.0.1:2/lab/runs' && { SLUICE_RECORD_TOKEN: 'of-the-records' }),
+    });
     t.equal(status, 1);
     t.match(stderr, message);
     t.equal(stdout, '', 'nothing ran');

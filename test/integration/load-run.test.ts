@@ -112,8 +112,54 @@ t.test('words of refusal: statuses, no connection', async (t) => {
   });
   const result = await load(url, { rate: 100, seconds: 1, workers: 1 });
   t.match(result.totals, { sent: 100, good: 50, failed: 50, codes: { 503: 25, ECONNRESET: 25 } });
-  const away = await load('http://127.0.0.1:1', { rate: 20, seconds: 0.5 });
-  t.match(away.totals, { good: 0, failed: 10, codes: { ECONNREFUSED: 10 } });
+});
+
+t.test('a server that goes away', async (t) => {
+  const server = createServer((_, response) => {
+    response.end();
+    server.close();
+    server.closeAllConnections();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  // the first connection is the one that looks whether it is there
+  const { totals } = await load(url, { rate: 20, seconds: 1 });
+  t.equal(totals.sent, 20);
+  t.ok((totals.codes.ECONNREFUSED ?? 0) >= 15, JSON.stringify(totals.codes));
+});
+
+t.test('a rate below one a second, for less time than a request takes to be due', async (t) => {
+  const url = await serve(t, (_, response) => response.end());
+  t.match((await load(url, { rate: 0.2, seconds: 0.5 })).totals, { sent: 1, good: 1 });
+});
+
+t.test('fewer callers than threads: all requests are sent, and the phase ends with them', async (t) => {
+  const paths = new Set<string>();
+  const url = await serve(t, (request, response) => {
+    paths.add(request.url as string);
+    response.end();
+  });
+  const requests = [{ kind: 'request', path: '/{number}' }];
+  const phases = [
+    { seconds: 3600, concurrency: 1, requests: 7 },
+    { seconds: 3600, concurrency: 3, requests: 8 },
+  ];
+  const { totals } = await load(url, { mix: { requests, phases }, workers: 4 });
+  t.match(totals, { sent: 15, good: 15 });
+  t.equal(paths.size, 15, 'each has a number of its own');
+});
+
+t.test('fields of a request: those of the mix come first, and an empty body has a length', async (t) => {
+  const seen: string[][] = [];
+  const url = await serve(t, (request, response) => {
+    seen.push(request.rawHeaders);
+    response.end();
+  });
+  const headers = { Host: 'shop.example', authorization: 'Basic YTpi' };
+  const requests = [{ kind: 'request', path: '/', method: 'POST', headers }];
+  const mix = { requests, phases: [{ seconds: 60, concurrency: 1, requests: 1 }] };
+  t.match((await load(url, { mix })).totals, { good: 1 });
+  t.strictSame(seen, [['content-length', '0', 'Host', 'shop.example', 'authorization', 'Basic YTpi']]);
 });
 
 t.test('phases: a warm-up that does not count, a ramp, callers with pauses', async (t) => {
@@ -176,6 +222,30 @@ t.test('what can not run is one sentence', async (t) => {
   };
   await t.rejects(load('http://127.0.0.1:1', { mix: find }), sentence);
   await t.rejects(load('http://127.0.0.1:1', { rate: 1, concurrency: 1 }), {
-    message: 'a load has either a rate or a concurrency',
+    message: 'a load has one of rate, concurrency and capacity',
+  });
+  for (const [options, message] of [
+    [{ workers: 0 }, 'workers is 0, and must be a whole number from 1 to 256'],
+    [{ rate: 0 }, 'rate is 0, and must be a number above 0, at most 10000000'],
+    [{ inFlight: 1.5 }, 'inFlight is 1.5, and must be a whole number from 1 to 1000000'],
+    [{ verify: 2 }, 'verify is 2, and must be a number from 0 to 1'],
+    [{ rate: 5 }, /^http:\/\/127\.0\.0\.1:1 can't be reached: connect ECONNREFUSED 127\.0\.0\.1:1$/],
+  ] as const)
+    await t.rejects(load('http://127.0.0.1:1', options), { message });
+  const plain = await serve(t, (_, response) => response.end());
+  await t.rejects(load(plain.replace('http:', 'https:'), { rate: 5 }), {
+    message: /^https:\/\/127\.0\.0\.1:\d+ can't be reached: TLS failed, \w[\w ]+$/,
+  });
+  await t.rejects(load('http://localhost:1', { rate: 5 }), {
+    message: /^http:\/\/localhost:1 can't be reached: connect ECONNREFUSED /,
+  });
+  const target = {
+    kind: 'http',
+    url: 'http://127.0.0.1:1',
+    credential: null,
+    options: { projct: 'a' },
+  } as const;
+  await t.rejects(run({ mix: numbered, target }), {
+    message: 'a target of kind http has no option projct, only none',
   });
 });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { parseMix, readMix } from '../../load/mix/read-mix.ts';
+import { mixOfValue, parseMix, readMix } from '../../load/mix/read-mix.ts';
 import { RequestChoice } from '../../load/mix/request-choice.ts';
 import { phasesOf } from '../../load/run/phases-of.ts';
 
@@ -79,7 +79,7 @@ t.test('a bad mix is one sentence with line and key', async (t) => {
     ],
     [
       `{"requests": [${request}, ${request}]}`,
-      '1: requests is [{"kind":"request","path":"/"},{"kind":"request","path":"/"}], and must be requests with different names: request comes twice',
+      '1: requests[1].name is missing, and must be a name that none before it has: request is taken',
     ],
     [
       find(', "by": ["name"]'),
@@ -110,10 +110,72 @@ t.test('a bad mix is one sentence with line and key', async (t) => {
       `{"requests": [${request}], "phases": [\n{"seconds": 1, "rate": 1, "concurrency": 1}]}`,
       '2: phases[0].rate is 1, and must be left out of a phase with concurrency: a loop is open or closed',
     ],
+    [
+      `{"requests": [${request}],\n"spaces": [{"name": "a", "fields": [{"name": "b"}]},\n{"name": "a"}]}`,
+      '3: spaces[1].name is "a", and must be a name that none before it has: a is taken',
+    ],
+    [
+      `{"requests": [${request}], "spaces": [{"name": "a", "fields": [{"name": "b"},\n{"name": "b"}]}]}`,
+      '2: spaces[0].fields[1].name is "b", and must be a name that none before it has: b is taken',
+    ],
+    [
+      `{"requests": [${request}], "spaces": [{"name": "a", "fields": [{"name": "b", "type": "BOOLEAN", "unique": true}]}]}`,
+      '1: spaces[0].fields[0].unique is true, and must be left out of a BOOLEAN: it has two values',
+    ],
+    [
+      find(', "sort": "-nmae"'),
+      '3: requests[0].sort is "-nmae", and must be a field of the space people, or - and a field: email, age',
+    ],
+    [
+      '{"requests": [\n{"kind": "find"}]}',
+      "2: requests[0].space is missing, and must be one of the mix's spaces: it has none",
+    ],
+    [
+      '{"spaces": [{"name": "a", "records": 0, "fields": [{"name": "b"}]}],\n"requests": [{"kind": "insert"},\n{"kind": "update"}]}',
+      '3: requests[1].space is missing, and must be a space with records before the load: a has none',
+    ],
+    [
+      '{"spaces": [{"name": "a", "fields": [{"name": "b", "unique": true}]}],\n"requests": [{"kind": "update"}]}',
+      '2: requests[0].space is missing, and must be a space with a field that is not unique: a has none that may change',
+    ],
+    [
+      find('}, {"kind": "live"'),
+      '1: phases is missing, and must be a list with streams in a phase: the request live is a stream',
+    ],
+    [
+      `{"requests": [${request}], "phases": [\n{"seconds": 1, "streams": 5}]}`,
+      '2: phases[0].streams is 5, and must be left out of a mix without a live request',
+    ],
+    [
+      `{"requests": [${request}], "phases": [\n{"seconds": 1, "concurrency": 1e9}]}`,
+      '2: phases[0].concurrency is 1000000000, and must be a whole number from 1 to 100000',
+    ],
+    [
+      '{"requests": [{"kind": "upload", "sizes": [\n{"bytes": 1.5}]}]}',
+      '2: requests[0].sizes[0].bytes is 1.5, and must be a size such as 2048 or "64 KiB"',
+    ],
+    [
+      '{"requests": [{"kind": "request", "path": "/", "headers": {"a": "\\u010a"}}]}',
+      '1: requests[0].headers is {"a":"\u010a"}, and must be header fields of HTTP',
+    ],
+    [
+      '{"requests": [{"kind": "request", "path": "/", "headers": {"Content-Length": "1"}}]}',
+      '1: requests[0].headers is {"Content-Length":"1"}, and must be without Content-Length, which follows from the body',
+    ],
     [`{"requests": [${request}], "seed": -1}`, '1: seed is -1, and must be a whole number from 0 up'],
   ];
   for (const [text, sentence] of cases)
     t.throws(() => parseMix('mix.json', text), { message: `mix.json:${sentence}` });
+});
+
+t.test('a mix that is an object: as a file has it, and as it was read', async (t) => {
+  const file = { spaces: [people], requests: [{ kind: 'findOne' }], phases: [{ seconds: 1, rate: 5 }] };
+  const mix = mixOfValue(file);
+  t.match(mix, { name: 'mix', requests: [{ name: 'findOne', weight: 1, by: ['email'] }] });
+  t.strictSame(mixOfValue(mix), mix);
+  t.throws(() => mixOfValue({ ...file, requests: [{ kind: 'findOne', weight: 0 }] }), {
+    message: 'mix: requests[0].weight is 0, and must be a number above 0',
+  });
 });
 
 t.test('a mix that is not there', async (t) => {
@@ -146,7 +208,7 @@ t.test('which request a number is follows from the seed and the weights', async 
 });
 
 t.test('a rate of the caller keeps the warm-up of a mix, and replaces its other phases', async (t) => {
-  const text = `{"requests": [{"kind": "request", "path": "/"}], "phases": [
+  const text = `{"spaces": [${JSON.stringify(people)}], "requests": [{"kind": "live"}], "phases": [
     {"name": "first", "seconds": 5, "rate": 1, "counts": false},
     {"name": "day", "seconds": 10, "rate": 2, "streams": 3},
     {"name": "night", "seconds": 5, "rate": 1}]}`;

@@ -90,6 +90,27 @@ t.test('a run in which nothing was answered has a page and lines as well', async
   }
 });
 
+t.test(
+  'requests that could not start are among those that failed, and a request that was not chosen has no times',
+  async (t) => {
+    const run = drawnRun({ seed: 1, seconds: 5 });
+    const totals = { ...run.totals, sent: 4, good: 0, failed: 50, codes: { not_started: 46, timeout: 4 } };
+    const requests = run.requests.map((one) => ({ ...one, sent: 0, good: 0, failed: 0 }));
+    const one = { ...run, totals, requests };
+    const page = writePage(one);
+    t.match(page, /<dt>Failed<\/dt><dd><span class="value">100 %<\/span><span class="more">50 of 50</);
+    t.match(page, /<code>not_started<\/code><\/th><td[^>]*>46<\/td><td[^>]*>92 %/);
+    t.match(describeRun(one), /^find +0 +0 +\d+ +- +- +- +-$/m);
+  },
+);
+
+t.test('a verification that chose nothing does not say that all is right', async (t) => {
+  const run = drawnRun({ seed: 1, seconds: 5, changes: { verified: { checked: 0, bytes: 0, wrong: [] } } });
+  t.match(describeRun(run), /^Verified: nothing\. The share was too small for what was stored\.$/m);
+  t.match(writePage(run), 'The share was too small');
+  t.notMatch(writePage(run), 'as they were stored');
+});
+
 t.test('lines: requests, refusals, cost, what is wrong', async (t) => {
   const capacity = { goal: 'p99 < 50 ms', rate: 1600, steps: [] };
   const verified = { checked: 1200, bytes: 5e6, wrong: ['The record orders/17 is lost.'] };
@@ -160,6 +181,14 @@ t.test('a line that stays comes above the live one', async (t) => {
   const live = written;
   line.say('1,600/s: met');
   t.equal(written, `${live}\r\x1b[K1,600/s: met\n${live.replace('\r\x1b[K', '')}`);
+});
+
+t.test('a terminal that does not say how wide it is has the usual width', async (t) => {
+  let written = '';
+  const line = createLiveLine({ isTTY: true, columns: 0, write: (text) => (written += text) });
+  line.window(drawnRun({ seed: 1, seconds: 1 }).windows[0] as Window);
+  t.match(written, /1 s warm-up /);
+  t.ok(written.length <= '\r\x1b[K'.length + 79);
 });
 
 function liveLines(windows: readonly Window[], isTTY: boolean): string {

@@ -11,6 +11,25 @@ t.test('an even schedule', async (t) => {
   t.equal(schedule.startOf(599), 2995);
 });
 
+t.test(
+  'rates that are no whole numbers: all requests that start before the end, and the first at once',
+  async (t) => {
+    for (const [rate, seconds, requests] of [
+      [0.2, 1, 1],
+      [0.2, 10, 2],
+      [0.25, 10, 3],
+      [2.5, 1, 3],
+      [0.1, 30, 3],
+      [1 / 3, 3, 1],
+    ] as const) {
+      const schedule = new Schedule(rate, rate, seconds);
+      t.equal(schedule.requests, requests, `${rate} a second for ${seconds} s`);
+      t.ok(schedule.startOf(requests - 1) < seconds * 1000);
+      t.ok(schedule.startOf(requests) >= seconds * 1000 - 1e-6);
+    }
+  },
+);
+
 t.test('a ramp: as many requests as the area under it, and none before its time', async (t) => {
   for (const [from, to] of [
     [10, 100],
@@ -19,7 +38,7 @@ t.test('a ramp: as many requests as the area under it, and none before its time'
   ] as const) {
     const seconds = 4;
     const schedule = new Schedule(from, to, seconds);
-    t.equal(schedule.requests, Math.floor(((from + to) / 2) * seconds));
+    t.equal(schedule.requests, Math.ceil(((from + to) / 2) * seconds));
     for (let index = 0; index < schedule.requests; index++) {
       const at = schedule.startOf(index) / 1000;
       const due = from * at + ((to - from) / seconds / 2) * at * at;
@@ -76,6 +95,7 @@ t.test('the search finds a rate within 5 % of the highest, and says how', async 
     [12_345, 20],
     [42, 100],
     [100, 100],
+    [0.3, 0.4],
   ] as const) {
     const search = new CapacitySearch(goal, times, trialsOf(capacity, capacity, alone), () => {});
     const { rate, steps } = await search.run();

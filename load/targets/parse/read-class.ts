@@ -9,16 +9,17 @@ type ParseObject = Readonly<Record<string, unknown>> & { readonly objectId: stri
 export function classReader(calls: JsonCalls, base: string, space: MixSpace): RecordReader {
   const types = new Map(space.fields.map(({ name, type }) => [name, type]));
   const dates = space.fields.filter(({ type }) => type === 'DATETIME').map(({ name }) => name);
-  const path = `${base}/classes/${classOf(space.name)}?limit=${largestPage}`;
+  const path = `${base}/classes/${classOf(space.name)}`;
   return {
     async find(field, values) {
       const name = field === 'id' ? 'objectId' : field;
       const where = { [name]: { $in: values.map((value) => parseValue(types.get(field), value)) } };
-      const { results } = await calls.must<{ results: ParseObject[] }>(
-        'records are read',
-        'GET',
-        `${path}&where=${encodeURIComponent(JSON.stringify(where))}`,
-      );
+      // as its SDKs do: an address of a hundred values may be too long
+      const { results } = await calls.must<{ results: ParseObject[] }>('records are read', 'POST', path, {
+        _method: 'GET',
+        limit: largestPage,
+        where,
+      });
       // as they were sent
       return results.map((result) => ({
         ...result,

@@ -53,6 +53,7 @@ async function removePage(exchange: Exchange, after: string): Promise<string | n
   const names = page.files
     .filter(({ originalName }) => originalName.startsWith(filePrefix))
     .map(({ name }) => name);
-  if (names.length > 0) await exchange.ask(200, `POST ${base}/_delete_`, { names });
+  // a trash would keep them
+  if (names.length > 0) await exchange.ask(200, `POST ${base}/_delete_`, { names, trash: false });
   return page.next;
 }
