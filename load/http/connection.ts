@@ -50,7 +50,11 @@ export class Connection {
       socket.once(isTls ? 'secureConnect' : 'connect', () => {
         socket.off('error', fail);
         signal?.removeEventListener('abort', abort);
-        resolve(new Connection(socket));
+        if (!isOfItself(socket)) resolve(new Connection(socket));
+        else {
+          socket.destroy();
+          reject(Object.assign(new Error('nothing listens there'), { code: 'ECONNREFUSED' }));
+        }
       });
       signal?.addEventListener('abort', abort, { once: true });
       if (signal?.aborted) abort();
@@ -197,4 +201,12 @@ class ConnectionClosed extends Error {
   constructor() {
     super('the connection was closed before the answer');
   }
+}
+
+/**
+ * A port of this machine on which nothing listens may be chosen for the socket itself, and TCP then connects the two: a server that
+ * starts again could not have its port back.
+ */
+function isOfItself({ localPort, remotePort, localAddress, remoteAddress }: Socket): boolean {
+  return localPort === remotePort && localAddress === remoteAddress;
 }
