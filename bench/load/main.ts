@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { startChild } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
+import { median } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { type Load, type Report, type Tool, tools } from './tools.ts';
 
@@ -46,8 +47,6 @@ interface Row {
   readonly runs: readonly Run[];
 }
 
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 const shown = (number: number): string => Math.round(number).toLocaleString('en');
 
 /** CPU seconds of all children that have ended (proc(5), cutime and cstime). */

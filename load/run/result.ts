@@ -102,7 +102,7 @@ export interface Cost {
 
 export interface Capacity {
   readonly goal: string;
-  /** Requests a second; null when even the lowest rate missed the goal. */
+  /** Requests a second that a confirmation met; null: none did, or the goal was never missed. */
   readonly rate: number | null;
   readonly steps: readonly {
     readonly rate: number;

@@ -4,14 +4,14 @@ import { type FileSession, nameOf, type StoredFile } from '../files/file-session
 import { Refusal } from '../files/refusal.ts';
 import { within } from '../http/within.ts';
 import { inLanes } from './in-lanes.ts';
-import { persistent } from './persistent.ts';
+import { persistent, Unanswered } from './persistent.ts';
 import type { WrongList } from './wrong-list.ts';
 
 const filesAtOnce = 4;
 /** Milliseconds for a file, however large. */
 const downloadTimeout = 600_000;
 
-/** Downloads files that the server has acknowledged, and compares their bytes with those of the seed. */
+/** Downloads files that the server has acknowledged, and compares their bytes with those of the seed. May reject with an Unanswered. */
 export async function verifyFiles(
   session: FileSession,
   files: readonly StoredFile[],
@@ -25,6 +25,7 @@ export async function verifyFiles(
       if (problem !== null) list.add(problem);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof Unanswered) throw error;
       list.add(`${nameOf(file)} ${lossOf(error)}`);
     }
     list.checked++;

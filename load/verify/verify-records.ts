@@ -3,7 +3,7 @@ import { type FieldValue, recordOf } from '../seed/records.ts';
 import { changedValue } from '../targets/records/record-choice.ts';
 import type { StoredUpdate } from '../targets/target.ts';
 import { inLanes } from './in-lanes.ts';
-import { persistent } from './persistent.ts';
+import { persistent, Unanswered } from './persistent.ts';
 import { isUnclear } from './updated-records.ts';
 import type { WrongList } from './wrong-list.ts';
 
@@ -36,7 +36,7 @@ export interface RecordsToVerify {
 const recordsOfFind = 100;
 const findsAtOnce = 4;
 
-/** Reads records, and compares them with those of the seed: none may be lost, stored twice or changed. */
+/** Reads records, and compares them with those of the seed: none may be lost, stored twice or changed. May reject with an Unanswered. */
 export async function verifyRecords(
   reader: RecordReader,
   { seed, space, records, changed }: RecordsToVerify,
@@ -58,6 +58,7 @@ export async function verifyRecords(
       found = await persistent(() => reader.find(key ?? 'id', batch.map(keyOf), signal), signal);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof Unanswered) throw error;
       const names = `records ${batch[0]?.index} to ${batch.at(-1)?.index} of ${space.name}`;
       list.add(`${names} can't be read: ${(error as Error).message}`);
       return;

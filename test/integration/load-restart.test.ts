@@ -67,8 +67,12 @@ t.test('a server that stays away: the result says that nothing was verified or r
   });
   t.ok(totals.good > 0 && totals.failed > 0);
   t.equal(verified, null);
-  t.match(warnings, [
-    'What was stored could not be verified: nobody waits.',
-    /^Not all that the run made is removed: connect ECONNREFUSED /,
-  ]);
+  // a busy machine has others
+  t.match(
+    warnings.filter((warning) => /verified|removed/.test(warning)),
+    [
+      'What was stored could not be verified: nobody waits.',
+      /^Not all that the run made is removed: connect ECONNREFUSED /,
+    ],
+  );
 });
