@@ -134,7 +134,10 @@ t.test('an upload and a download', async (t) => {
 
 t.test('load tests: a mix that ships, and one that does not', async (t) => {
   const load = async (mix: string): Promise<string> => {
-    const [command, args, options] = asNobody(['cli/load.js', mix, '--target', 'http://127.0.0.1:1'], {});
+    const [command, args, options] = asNobody(
+      ['cli/load.js', mix, '--target', `http://127.0.0.1:${port}`],
+      {},
+    );
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
     return text(child.stderr);
   };
