@@ -1,3 +1,4 @@
+import { threadClock } from '../run/thread-clock.ts';
 import { hashOfText } from '../seed/hash.ts';
 import type { FieldValue } from '../seed/records.ts';
 
@@ -49,7 +50,7 @@ class Sample {
     if (this.#seen++ % this.every !== 0) return;
     if (this.#length === this.#notes.length) this.#thin();
     this.#notes[this.#length] = keyOf(id, value);
-    this.#notes[this.#length + 1] = performance.timeOrigin + performance.now();
+    this.#notes[this.#length + 1] = threadClock();
     this.#length += 2;
   }
 

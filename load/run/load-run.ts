@@ -3,6 +3,7 @@ import type { CapacityGoal } from './capacity-goal.ts';
 import type { CapacityTrials, Trial } from './capacity-search.ts';
 import type { CollectedPhase, Collector } from './collector.ts';
 import { Schedule } from './schedule.ts';
+import { threadClock } from './thread-clock.ts';
 import type { RunningPhase, WorkerThreads } from './worker-threads.ts';
 
 /** Share of a rate that the tool must have sent for a trial to be one. */
@@ -87,7 +88,7 @@ export class LoadRun {
       clearInterval(look);
       this.#signal.removeEventListener('abort', stop);
     }
-    const seconds = (performance.timeOrigin + performance.now() - running.began) / 1000;
+    const seconds = (threadClock() - running.began) / 1000;
     this.phases.push({ phase, seconds: Math.min(seconds, phase.seconds), collected });
     return running;
   }

@@ -3,6 +3,7 @@ import type { Mix, Phase } from '../mix/mix.ts';
 import type { Stored, TargetAddress } from '../targets/target.ts';
 import type { Collector } from './collector.ts';
 import type { FromWorker, LiveCounts, ToWorker, WorkerSetup } from './messages.ts';
+import { threadClock } from './thread-clock.ts';
 import { addCounts } from './worker-streams.ts';
 
 /** Milliseconds between the order to begin and the beginning, so that all threads begin together. */
@@ -89,7 +90,7 @@ export class WorkerThreads {
   /** @returns when the run begins, in milliseconds since 1970 */
   begin(collector: Collector): number {
     this.#collector = collector;
-    const at = now() + headStart;
+    const at = threadClock() + headStart;
     this.#send({ kind: 'begin', at });
     return at;
   }
@@ -108,7 +109,7 @@ export class WorkerThreads {
   }
 
   /** @param at when it begins, in milliseconds since 1970; as soon as possible by default */
-  startPhase(index: number, phase: Phase, at = now() + headStart): RunningPhase {
+  startPhase(index: number, phase: Phase, at = threadClock() + headStart): RunningPhase {
     const started = this.#allSay('started', (message) => {
       if (message.kind !== 'started' || message.index !== index) return false;
       this.#nextNumber = Math.max(this.#nextNumber, message.next);
@@ -205,9 +206,4 @@ function startThread(workerData: WorkerSetup): Worker {
     return import(${JSON.stringify(program)});
   })`;
   return new Worker(script, { eval: true, workerData, name, execArgv: [] });
-}
-
-/** Milliseconds since 1970, with fractions. */
-function now(): number {
-  return performance.timeOrigin + performance.now();
 }

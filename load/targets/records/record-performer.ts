@@ -1,9 +1,10 @@
 import type { Answer } from '../../http/answer.ts';
 import type { ConnectionPool } from '../../http/connection-pool.ts';
 import type { Mix, RecordRequest } from '../../mix/mix.ts';
+import { threadClock } from '../../run/thread-clock.ts';
 import { failedOutcome } from '../failed-outcome.ts';
 import type { Perform } from '../performer-of.ts';
-import type { Outcome, Stored, StoredUpdate } from '../target.ts';
+import type { Outcome } from '../target.ts';
 import { findsItsRecord, mayBeDeleted, RecordChoice } from './record-choice.ts';
 
 /** Bytes of answers that are read: the code of an error, the id of a record. */
@@ -44,24 +45,25 @@ export function recordPerformer(
   // another request may have deleted the record
   const mayMiss = byId.includes(kind) && mayBeDeleted(request, mix);
 
-  const updated = (number: number, began: number, isAcknowledged: boolean): StoredUpdate | undefined =>
-    kind === 'update'
-      ? {
-          ...{ kind, space, index: choice.chosen(number), number },
-          began,
-          ended: isAcknowledged ? clock() : null,
-        }
-      : undefined;
+  /** The outcome of an update that is done, or may be. */
+  const withUpdate = (outcome: Outcome, number: number, began: number): Outcome => {
+    const ended = outcome.good ? threadClock() : null;
+    return {
+      ...outcome,
+      stored: { kind: 'update', space, index: choice.chosen(number), number, began, ended },
+    };
+  };
 
   return async (number, signal) => {
-    const began = kind === 'update' ? clock() : 0;
+    const began = kind === 'update' ? threadClock() : 0;
     const { head, body } = encode(number);
     const sentBytes = head.length + (body?.byteLength ?? 0);
     let answer: Answer;
     try {
       answer = await pool.send(head, body, { keep: readBytes, signal });
     } catch (error) {
-      return withStored(failedOutcome(error, sentBytes), updated(number, began, false));
+      const failed = failedOutcome(error, sentBytes);
+      return kind === 'update' ? withUpdate(failed, number, began) : failed;
     }
     let code = api.codeOf(request, answer);
     if (code === null && mustFind && api.foundNothing(answer)) code = 'not_found_again';
@@ -69,8 +71,7 @@ export function recordPerformer(
     const { status, bytes: receivedBytes } = answer;
     const outcome: Outcome = { good: code === null, status, code, sentBytes, receivedBytes };
     // what the server refused is not done
-    if (kind === 'update' && (code === null || status >= 500))
-      return withStored(outcome, updated(number, began, code === null));
+    if (kind === 'update' && (code === null || status >= 500)) return withUpdate(outcome, number, began);
     if (code !== null || (kind !== 'insert' && kind !== 'insertMany')) return outcome;
     const stored = { kind: 'record', space, index: choice.inserted(number) } as const;
     // only the beginning of a list is read
@@ -79,15 +80,6 @@ export function recordPerformer(
     if (id === undefined) return { ...outcome, good: false, code: 'no_id' };
     return { ...outcome, stored: { ...stored, id } };
   };
-}
-
-/** The same in each thread. */
-function clock(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-function withStored(outcome: Outcome, stored: Stored | undefined): Outcome {
-  return stored === undefined ? outcome : { ...outcome, stored };
 }
 
 /** Makes requests with a body of JSON. @param fields of each, each with its line end */
