@@ -134,7 +134,12 @@ export interface ObjectStore {
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Removes objects in as few requests as possible. Returns the keys of objects that may still exist. */
   deleteAll(keys: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
-  /** All objects whose key starts with the prefix, in any order. */
+  /** Removes what is left of an object that is not there. Absent: the store leaves nothing. */
+  deleteRemains?(key: string, signal: AbortSignal): Promise<void>;
+  /**
+   * All objects whose key starts with the prefix, in any order, and those of which an interrupted write or removal left
+   * something: `head` does not find these.
+   */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /** Open uploads of any process. */
   listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;

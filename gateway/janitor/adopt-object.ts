@@ -14,7 +14,7 @@ import type { PlanStore } from '../plans/plan-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 
 export interface AdoptDeps {
-  readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
+  readonly store: Pick<ObjectStore, 'head' | 'delete' | 'deleteRemains' | 'read'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow' | 'currentInFolder'>;
   readonly digests: Pick<Digests, 'of'>;
   /** Of a file that nobody has scanned. */
@@ -37,7 +37,10 @@ export async function adoptObject(
   // before it is looked for: nobody has acknowledged it
   if (await plans.decidesOn(key, signal)) return 'nothing there';
   const stored = await store.head(key, signal);
-  if (stored === null) return 'nothing there';
+  if (stored === null) {
+    if (!dryRun) await store.deleteRemains?.(key, signal);
+    return 'nothing there';
+  }
   const metadata = readObjectMetadata(stored.metadata);
   const parts = readFileKey(key);
   if (

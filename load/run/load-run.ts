@@ -78,7 +78,11 @@ export class LoadRun {
     const index = this.#collector.beginPhase(phase.name, phase.counts);
     const collected = this.#collector.phases[index] as CollectedPhase;
     const running = this.#threads.startPhase(index, phase);
-    const stop = (): void => this.#threads.stopPhase();
+    let stopped = false;
+    const stop = (): void => {
+      stopped = true;
+      this.#threads.stopPhase();
+    };
     this.#signal.addEventListener('abort', stop);
     if (this.#signal.aborted) stop();
     const look = goal && setInterval(() => isHopeless(goal, phase, collected) && stop(), lookInterval);
@@ -88,7 +92,8 @@ export class LoadRun {
       clearInterval(look);
       this.#signal.removeEventListener('abort', stop);
     }
-    const seconds = (threadClock() - running.began) / 1000;
+    // a timer may fire within the millisecond before its time
+    const seconds = stopped ? (threadClock() - running.began) / 1000 : phase.seconds;
     this.phases.push({ phase, seconds: Math.min(seconds, phase.seconds), collected });
     return running;
   }

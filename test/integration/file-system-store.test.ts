@@ -121,6 +121,36 @@ t.test('delete leaves no file at all', async (t) => {
   t.strictSame(await filesBelow(root), []);
 });
 
+t.test('a description that lost its object is listed, and removed alone', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  const described = { contentType: 'image/png', metadata: { name: 'a' } };
+  const listed = async (prefix: string) => {
+    const found: unknown[] = [];
+    for await (const { key, size } of store.list(prefix, never)) found.push([key, size]);
+    return found;
+  };
+  for (const key of ['o/p/gone', 'o/p/there'])
+    await (await store.create(key, described, never)).complete(partOf(Buffer.from('text')));
+  // as a kill leaves it
+  await rm(join(root, 'objects', 'o', 'p', 'gone'));
+  t.strictSame(await listed('o/p/'), [
+    ['o/p/there', 4],
+    ['o/p/gone', 0],
+  ]);
+  t.strictSame(await listed('o/p/go'), [['o/p/gone', 0]]);
+  t.strictSame(await listed('o/p/gone.'), []);
+  t.equal(await store.head('o/p/gone', never), null);
+  await store.deleteRemains?.('o/p/there', never);
+  t.match(await store.head('o/p/there', never), described, 'the object keeps its own');
+  await store.deleteRemains?.('o/p/gone', never);
+  await store.deleteRemains?.('o/p/never', never);
+  t.strictSame(await filesBelow(root), ['meta/o/p/there.json', 'objects/o/p/there']);
+  await rm(join(root, 'objects', 'o', 'p', 'there'));
+  t.strictSame(await store.deleteAll(['o/p/there'], never), []);
+  t.strictSame(await filesBelow(root), []);
+});
+
 t.test('a start removes temporary files that nobody has touched for an hour, and no others', async (t) => {
   const root = await newRoot(t);
   await createFileSystemStore({ root });

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -123,6 +123,27 @@ t.test('a bucket that was restored without its metadata loses nothing', async (t
   }
   for (const key of keys) t.not(await store.head(key, signal), null);
   t.match(log.failures.join(), /neither a row nor metadata/);
+});
+
+t.test('a description that a kill left without its object is removed', async (t) => {
+  const { folder, store, cloudFiles, janitor } = await setUp(t);
+  const [gone, removed] = [fileOf('gone'), fileOf('removed')];
+  for (const file of [gone, removed]) {
+    await put(store, file.objectKey, 'x', objectMetadata(file));
+    await rm(join(folder, 'objects', file.objectKey));
+  }
+  // the kill came before its row was deleted
+  await cloudFiles.insert(removed, signal);
+  const descriptions = async () =>
+    (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.json')).length;
+  await janitor.run({ dryRun: true });
+  t.equal(await descriptions(), 2, 'not in a dry run');
+  t.match(await janitor.run({ dryRun: false }), { rowsMade: 0, failures: 0 });
+  t.equal(await descriptions(), 1);
+  // the second run that misses the object removes the row
+  for (let run = 0; run < 2; run++) await janitor.run({ dryRun: false });
+  t.equal(await cloudFiles.findByName(removed.name, signal), null);
+  t.equal(await descriptions(), 0);
 });
 
 t.test('what a process that died left of its first check of the store is removed', async (t) => {

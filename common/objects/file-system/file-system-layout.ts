@@ -7,20 +7,23 @@ import { assertObjectKey } from '../object-key.ts';
 /** The default description. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
+/** Ends the name of a description's file. */
+const descriptionSuffix = '.json';
+
 /** The paths in a file system store. All are absolute. Bad keys throw. */
 export class FileSystemLayout {
   readonly directories: DurableDirectories;
   readonly objects: string;
   readonly temporary: string;
   readonly unfinished: string;
-  readonly #meta: string;
+  readonly descriptions: string;
 
   constructor(root: string, directories: DurableDirectories) {
     this.directories = directories;
     this.objects = join(root, 'objects');
     this.temporary = join(root, 'tmp');
     this.unfinished = join(root, 'unfinished');
-    this.#meta = join(root, 'meta');
+    this.descriptions = join(root, 'meta');
   }
 
   /** The file of the object: the object exists if the file does. */
@@ -32,7 +35,12 @@ export class FileSystemLayout {
   /** The JSON text of the object's description. */
   metaPath(key: string): string {
     assertObjectKey(key);
-    return join(this.#meta, `${key}.json`);
+    return join(this.descriptions, `${key}${descriptionSuffix}`);
+  }
+
+  /** The key of the object that a file of `descriptions` describes; null: it describes none. */
+  describedKey(path: string): string | null {
+    return path.endsWith(descriptionSuffix) ? path.slice(0, -descriptionSuffix.length) : null;
   }
 
   /** The bytes of an unfinished resumable object. */

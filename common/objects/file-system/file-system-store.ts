@@ -1,6 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, open, opendir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  link,
+  open,
+  opendir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileSystemPartBytes } from '#kernel/config/file-system-part.ts';
 import { DurableDirectories, syncDirectory } from '#kernel/durable-files/durable-directories.ts';
@@ -73,6 +84,10 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
       for (const directory of new Set(paths.map(dirname)))
         await syncDirectory(directory).catch(unlessMissing);
       return [];
+    },
+    async deleteRemains(key, signal) {
+      signal.throwIfAborted();
+      await removeDescription(layout, key);
     },
     list(prefix, signal) {
       assertKeyPrefix(prefix);
@@ -198,6 +213,10 @@ function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
 
+/**
+ * The objects, and then those that have a description alone: a process ended between the two files of a write or a
+ * removal.
+ */
 async function* listObjects(
   layout: FileSystemLayout,
   prefix: string,
@@ -205,21 +224,48 @@ async function* listObjects(
 ): AsyncGenerator<ObjectInfo, void, undefined> {
   // the deepest directory that holds every key with the prefix
   const start = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  yield* walk(start);
+  for await (const key of walk(layout.objects, start)) {
+    const stats = await fileStats(layout.objectPath(key));
+    if (stats !== null) yield { key, size: stats.size, lastModified: stats.mtime };
+  }
+  for await (const path of walk(layout.descriptions, start)) {
+    const key = layout.describedKey(path);
+    if (key === null || !key.startsWith(prefix)) continue;
+    const stats = await fileStats(layout.metaPath(key));
+    if (stats !== null && (await fileStats(layout.objectPath(key))) === null)
+      yield { key, size: 0, lastModified: stats.mtime };
+  }
 
-  async function* walk(folder: string): AsyncGenerator<ObjectInfo, void, undefined> {
+  /** Paths of files that start with the prefix, below the root. */
+  async function* walk(root: string, folder: string): AsyncGenerator<string, void, undefined> {
     signal.throwIfAborted();
-    for await (const entry of entries(join(layout.objects, folder))) {
+    for await (const entry of entries(join(root, folder))) {
       signal.throwIfAborted();
-      const key = folder + entry.name;
+      const path = folder + entry.name;
       if (entry.isDirectory()) {
-        if (`${key}/`.startsWith(prefix) || prefix.startsWith(`${key}/`)) yield* walk(`${key}/`);
-      } else if (key.startsWith(prefix)) {
-        const stats = await fileStats(layout.objectPath(key));
-        if (stats !== null) yield { key, size: stats.size, lastModified: stats.mtime };
-      }
+        if (`${path}/`.startsWith(prefix) || prefix.startsWith(`${path}/`)) yield* walk(root, `${path}/`);
+      } else if (path.startsWith(prefix)) yield path;
     }
   }
+}
+
+/** Removes the description of an object that is not there, unless it is written at this moment. */
+async function removeDescription(layout: FileSystemLayout, key: string): Promise<void> {
+  const [meta, aside] = [layout.metaPath(key), layout.newTemporaryPath(key)];
+  try {
+    await rename(meta, aside);
+  } catch (error) {
+    unlessMissing(error);
+    return;
+  }
+  // a writer describes its object before the object is there
+  if ((await fileStats(layout.objectPath(key))) !== null)
+    await link(aside, meta).catch((error: NodeJS.ErrnoException) => {
+      // it has a newer one
+      if (error.code !== 'EEXIST') throw error;
+    });
+  await removeFile(aside);
+  await syncDirectory(dirname(meta));
 }
 
 /**
