@@ -33,7 +33,7 @@ async function chunksOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[
 }
 
 async function parquetOf(child: Child, space: string): Promise<Blob> {
-  return new Blob((await chunksOf(await exportOf(child, 'parquet', space))) as Buffer[]);
+  return new Blob([Buffer.concat(await chunksOf(await exportOf(child, 'parquet', space)))]);
 }
 
 /** @returns seconds, and bytes */

@@ -139,5 +139,6 @@ function csvOf(rows: number): Blob {
     pieces.push(
       `Person ${at},p${at}@example.com,${at % 90},${(at * 7919) % 1000}.5,${at % 2 === 0},Town ${at % 500},c${at % 50},"some words, and ${at}"\n`,
     );
-  return new Blob(pieces);
+  // in one piece: fetch sends each piece of a Blob by itself, which took three times as long as the import
+  return new Blob([pieces.join('')]);
 }
