@@ -19,8 +19,8 @@ export interface QueryBench {
   readonly seconds: number;
   /** Only one line of each measure. */
   readonly brief?: boolean;
-  /** The store of all measures of a run, created on first use. */
-  store(rows: number): Promise<SluiceStore>;
+  /** A store of the run, created on first use. @param of those measures that make it grow; absent: of all others */
+  store(rows: number, of?: string): Promise<SluiceStore>;
 }
 
 export interface QueryMeasure {
@@ -40,12 +40,13 @@ export function createQueryBench(options: {
   readonly seconds: number;
   readonly brief?: boolean;
 }): QueryBench & { close(): Promise<void> } {
-  const stores = new Map<number, Promise<SluiceStore>>();
+  const stores = new Map<string, Promise<SluiceStore>>();
   return {
     ...options,
-    store(rows) {
-      const store = stores.get(rows) ?? makeSluiceStore(rows);
-      stores.set(rows, store);
+    store(rows, of = '') {
+      const name = `${of}${rows}`;
+      const store = stores.get(name) ?? makeSluiceStore(rows);
+      stores.set(name, store);
       return store;
     },
     async close() {
@@ -65,10 +66,10 @@ export function startBare(): Promise<Child> {
 
 let engineFolder: string | null = null;
 
-/** One statement per request, on a separate table with this many rows. */
-export function startEngine(rows: number): Promise<Child> {
+/** One statement per request, on a separate table with this many rows. @param of as of a store */
+export function startEngine(rows: number, of = ''): Promise<Child> {
   engineFolder ??= makeTemporaryDirectory();
-  return startEngineOn(join(engineFolder, String(rows)), rows);
+  return startEngineOn(join(engineFolder, `${of}${rows}`), rows);
 }
 
 /** Only the engine, on existing tables. */
