@@ -27,6 +27,8 @@ const limits: readonly { readonly of: ExceededLimit['of']; readonly pattern: Reg
     pattern: /rows .*to[_ ]read.* max rows: (?<most>[^,]+), current rows: (?<found>[\d.]+(?: \w+)?)/,
   },
   { of: 'rows', pattern: new RegExp(moreRead) },
+  // only statements of our own bound the bytes
+  { of: 'rows', pattern: /rows or bytes to read exceeded, max bytes/ },
   {
     of: 'groups',
     pattern: /Limit for rows to GROUP BY exceeded(?:: has (?<found>\d+) rows, maximum: (?<most>\d+))?/,
