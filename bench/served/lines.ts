@@ -64,6 +64,12 @@ export const lines: readonly Line[] = [
   },
 ];
 
+/** They make the space grow. */
+export const arrays: readonly Line[] = [
+  { name: 'array of 1,000', kind: 'insert1000', connections: 4 },
+  { name: 'array of 5,000', kind: 'insert5000', connections: 4 },
+];
+
 /** Merges are stopped meanwhile. */
 export const afterUpdates: Line = {
   name: 'find by two fields, a tenth updated and not merged',

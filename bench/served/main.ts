@@ -10,7 +10,7 @@ import { report } from '../upload/harness/report.ts';
 import type { Finding } from '../upload/measures/measure.ts';
 import { measureClient } from './client-baseline.ts';
 import { Deployment, type Round } from './deployment.ts';
-import { afterUpdates, goalFor, type Line, lines, throughSeveral } from './lines.ts';
+import { afterUpdates, arrays, goalFor, type Line, lines, throughSeveral } from './lines.ts';
 
 const usage = `npm run bench -- served [--rows 100000,1000000] [--only find,insertOne] [--rounds N] [--seconds N] [--processes N]
 
@@ -124,6 +124,7 @@ async function measureAll(rows: number, options: Options): Promise<Table> {
       await add(afterUpdates);
       await deployment.ask('SYSTEM START MERGES');
     }
+    for (const line of arrays) if (table.wants(line)) await add(line);
     const last = throughSeveral(options.processes);
     if (table.wants(last)) {
       await deployment.processes(options.processes);
