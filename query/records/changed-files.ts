@@ -68,20 +68,19 @@ export function assignmentsOf(
   values: RecordValues,
   files: FoundFiles['texts'] = noFiles.texts,
 ): readonly Assignment[] {
-  const assignments = [...changes].flatMap(([field, wanted]): Assignment[] => {
+  const assignments: Assignment[] = [];
+  let isHashed = false;
+  for (const [field, wanted] of changes) {
     const slot = slotOf(field);
-    if (isIncrement(wanted)) return [{ slot, value: wanted }];
-    const value = values[structure.fields.indexOf(field)] ?? null;
+    isHashed ||= field.hashed;
+    const value = isIncrement(wanted) ? wanted : (values[structure.fields.indexOf(field)] ?? null);
+    assignments.push({ slot, value });
     const entry = typeEntry(field.type);
-    if (entry.files === undefined) return [{ slot, value }];
+    if (entry.files === undefined || isIncrement(value)) continue;
     const text = value === null ? null : fileText(entry, value, files);
-    return [
-      { slot, value },
-      { slot: fileSlot(slot), value: text },
-    ];
-  });
+    assignments.push({ slot: fileSlot(slot), value: text });
+  }
   // who knew the old password may have logged in with it
-  if ([...changes.keys()].some(({ hashed }) => hashed))
-    assignments.push({ slot: loginSlot, value: newLoginState() });
+  if (isHashed) assignments.push({ slot: loginSlot, value: newLoginState() });
   return assignments.sort((a, b) => (a.slot < b.slot ? -1 : 1));
 }

@@ -85,10 +85,12 @@ export class RecordChanges {
     signal: AbortSignal,
   ): Promise<string | null> {
     const { store } = this.#parts;
-    assertWritable(space, [...changes.keys()]);
+    assertWritable(space, changes.keys());
     const values = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [values], signal);
-    const files = await filesOfChanges(this.#parts.files, space, { changes, values }, signal);
+    const files = hasFiles(space.structure)
+      ? await filesOfChanges(this.#parts.files, space, { changes, values }, signal)
+      : null;
     const assignments = await this.#assignments(space, changes, { values, files }, signal);
     const { id, events } = target;
     const step = { id, assignments };
@@ -108,12 +110,17 @@ export class RecordChanges {
       try {
         const permit = reservation?.permit ?? null;
         for (const { hash } of unique.values()) store.keys.add(space.id, hash);
-        const work = (uses: WritePermit | null) =>
-          this.#commit({ space, steps: [step], signal, permit: bothPermits(permit, uses), events });
+        const change = { space, steps: [step], signal, events };
         const outcome =
           files === null
-            ? await work(null)
-            : await withFiles(this.#parts.files, space, { ids: [id], values, files }, work, signal);
+            ? await this.#commit({ permit, ...change })
+            : await withFiles(
+                this.#parts.files,
+                space,
+                { ids: [id], values, files },
+                (uses) => this.#commit({ permit: bothPermits(permit, uses), ...change }),
+                signal,
+              );
         if (outcome.row !== null) stored = unique.keys();
         return outcome;
       } finally {
@@ -151,7 +158,7 @@ export class RecordChanges {
     changes: Changes | null,
     signal: AbortSignal,
   ): Promise<readonly StoredRow[]> {
-    if (changes !== null) assertWritable(space, [...changes.keys()]);
+    if (changes !== null) assertWritable(space, changes.keys());
     const values = changes === null ? null : valuesSet(changes, space.structure);
     const files =
       values &&

@@ -98,7 +98,8 @@ export class RecordInserts {
     { first, keyed, events }: HowToStore,
   ): Promise<InsertOutcome | null> {
     const { store, hasher, reservations, writes, newId, now } = this.#parts;
-    const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
+    const records =
+      space.bound === undefined ? given : await filledIn(space, given, new Date(now()).toISOString(), signal);
     const found = hasFiles(space.structure) ? await this.#parts.files.find(space, records, signal) : null;
     const files = found?.texts;
     const unique = await collectUniqueValues(space, records, signal);

@@ -53,10 +53,12 @@ export function assertAllowed(space: RecordSpace, operation: 'insert' | 'update'
 }
 
 /** Throws a 403 for a field that the request may not write. */
-export function assertWritable({ bound }: RecordSpace, fields: readonly Field[]): void {
-  const readonly = fields.find(({ slug }) => bound?.readonly.includes(slug));
-  if (readonly !== undefined)
-    throw notAllowed(`Body field: ${shownName(readonly.name)} is readonly by the rules of the record space`);
+export function assertWritable({ bound }: RecordSpace, fields: Iterable<Field>): void {
+  if (bound === undefined) return;
+  for (const { slug, name } of fields) {
+    if (bound.readonly.includes(slug))
+      throw notAllowed(`Body field: ${shownName(name)} is readonly by the rules of the record space`);
+  }
 }
 
 /**

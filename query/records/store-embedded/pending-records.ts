@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Database, ReadStatement } from '#engine/database.ts';
+import type { CheckedLine } from '#kernel/durable-files/checked-lines.ts';
 import type { FlushTimes } from '#kernel/durable-files/flushed-log.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -83,7 +84,7 @@ export class PendingRecords {
       log,
       times,
       limits: { ...usualLimits, ...limits },
-      entryOf: (line) => ({ ...entryFor('', line), writes: parsed(line) as readonly RecordWrite[] }),
+      entryOf: (line) => writesEntry('', line, parsed(line) as readonly RecordWrite[]),
       store: (entries, again) =>
         storeWrites(
           engine,
@@ -101,7 +102,7 @@ export class PendingRecords {
       log,
       times,
       limits: { ...blockLimits, ...limits },
-      entryOf: (line) => ({ ...entryFor('', line), block: blockOf(parsed(line)), receiptNumber: 0 }),
+      entryOf: (line) => blockEntry('', { line }, blockOf(parsed(line)), line.byteLength),
       store: (entries, again) =>
         storeBlocks(
           engine,
@@ -126,7 +127,7 @@ export class PendingRecords {
       records.length <= statementRecords
         ? Buffer.from(`${JSON.stringify(records)}\n`)
         : await longLine(records);
-    const entry: WritesEntry = { ...entryFor(account, line), writes: records };
+    const entry = writesEntry(account, line, records);
     await this.#writes.append(entry, signal, () => {
       for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
       seen();
@@ -136,14 +137,7 @@ export class PendingRecords {
   /** The same with a block. */
   async writeBlock(block: PendingBlock, { account, signal, seen }: WrittenBy): Promise<void> {
     const { receipt, spaceId, rows } = block;
-    const { line, checksum } = await blockLine(block);
-    const entry: BlockEntry = {
-      ...entryFor(account, line),
-      size: rows.byteLength,
-      checksum,
-      block,
-      receiptNumber: 0,
-    };
+    const entry = blockEntry(account, await blockLine(block), block, rows.byteLength);
     await this.#blocks.append(entry, signal, () => {
       this.#known.applyBlock(spaceId, entry.number);
       if (receipt !== null) {
@@ -190,8 +184,18 @@ function parsed(line: Uint8Array): unknown {
   return JSON.parse(Buffer.from(line).toString('utf8')) as unknown;
 }
 
-function entryFor(account: string, line: Uint8Array): BoundedEntry {
-  return { line, size: line.byteLength, number: 0, account };
+// written out: with Node.js 20, a property behind a spread costs each write a microsecond
+function writesEntry(account: string, line: Uint8Array, writes: readonly RecordWrite[]): WritesEntry {
+  return { line, size: line.byteLength, number: 0, account, writes };
+}
+
+function blockEntry(
+  account: string,
+  { line, checksum }: CheckedLine,
+  block: PendingBlock,
+  size: number,
+): BlockEntry {
+  return { line, checksum, size, number: 0, account, block, receiptNumber: 0 };
 }
 
 /** The same database, but statements about all records of a space wait until the table has them. */
