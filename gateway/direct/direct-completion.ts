@@ -1,7 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
-import { checksumMismatch, notFound, uploadExpired, uploadIncomplete } from '#kernel/errors/catalogue.ts';
+import {
+  checksumMismatch,
+  notFound,
+  unavailable,
+  uploadExpired,
+  uploadIncomplete,
+} from '#kernel/errors/catalogue.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import { crc32c } from '#objects/crc32c.ts';
 import type {
@@ -127,6 +133,8 @@ export class DirectCompletion {
     const object = await direct.inspect(plan.file.objectKey, signal);
     if (object?.size === plan.size) return { object, parts: joined ? parts : null };
     if (problems.length > 0) throw uploadIncomplete(problems);
+    // the store has acknowledged the object, and may show it later
+    if (joined && object === null) throw unavailable('The object store does not have the file yet');
     await plans.close(plans.addressOf(plan.file), signal);
     throw notFound('The object store no longer has the upload: begin it again');
   }

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { readFileKey } from '#objects/file-key.ts';
@@ -150,7 +151,11 @@ export class PlanStore {
     // the marks go first: without them, late bytes would become files
     await forEachAtOnce(addresses, requestsAtOnce, (address) => this.#put(closedKey(address), '{}', signal));
     const left = await this.#store.deleteAll(addresses.map(planKey), signal);
-    if (left.length > 0) throw new Error(`${left.length} plans of uploads could not be removed`);
+    if (left.length === 0) return;
+    throw new StoreUnavailable(`${left.length} plans of uploads could not be removed`, {
+      cause: undefined,
+      problem: undefined,
+    });
   }
 
   /** Removes a plan soon, with its parts at a store that clients do not reach. A crash leaves them to the janitor. */

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { ApiError } from '#kernel/errors/api-error.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
 import { visibleError } from '#kernel/errors/render-error.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
@@ -140,7 +142,7 @@ t.test('what the operator has to put right is one sentence, and a 503 to clients
   }
 });
 
-t.test('a store that is away is a 503 with Retry-After, and other failures are errors', async (t) => {
+t.test('whatever the store answers, or its connection does, is a 503 with Retry-After', async (t) => {
   const away = storageError('PutObject', 'a/b', systemError('ECONNREFUSED'));
   t.ok(away instanceof StoreUnavailable && away.problem === undefined);
   t.equal(visibleError(away).status, 503);
@@ -149,7 +151,46 @@ t.test('a store that is away is a 503 with Retry-After, and other failures are e
     refused instanceof StoreUnavailable && visibleError(refused).status === 503,
     'a write that is refused',
   );
+  for (const thrown of [
+    new S3Failure(404, 'NoSuchKey', ''),
+    new S3Failure(409, 'OperationAborted', ''),
+    ofSdk(412, 'PreconditionFailed'),
+    ofSdk(200, 'Error'),
+    systemError('CERT_HAS_EXPIRED'),
+    systemError('EADDRNOTAVAIL'),
+    systemError('ERR_STREAM_PREMATURE_CLOSE'),
+  ]) {
+    const passing = storageError('GetObject', 'a/b', thrown);
+    t.ok(passing instanceof StoreUnavailable && passing.problem === undefined, passing.message);
+    t.equal(visibleError(passing).status, 503);
+  }
   const unread = storageError('GetObject', 'a/b', ofSdk(403, 'AccessDenied'));
-  t.notOk(unread instanceof StoreUnavailable);
-  t.ok(!(unread instanceof ApiError) && visibleError(unread).status === 500);
+  t.match(unread, {
+    problem:
+      'S3 refuses GetObject (403 AccessDenied): check the rights of the key, and what this server supports',
+  });
+});
+
+t.test(
+  'a fault of ours stays an error, and the failure of a request within another stays what it is',
+  async (t) => {
+    for (const thrown of [new TypeError('x'), new Error('a bug'), 'text']) {
+      const error = storageError('GetObject', 'a/b', thrown);
+      t.notOk(error instanceof StoreUnavailable || error instanceof ApiError);
+      t.equal(visibleError(error).status, 500);
+    }
+    const inner = storageError('ListMultipartUploads', 'a/b', systemError('ECONNRESET'));
+    t.equal(storageError('AbortMultipartUpload', 'a/b', inner), inner);
+    const busy = overloaded('too many requests wait for the object store');
+    t.equal(storageError('HeadObject', 'a/b', busy), busy);
+  },
+);
+
+t.test('a deadline of ours that passes is a 503', async (t) => {
+  const signal = AbortSignal.timeout(1);
+  await once(signal, 'abort');
+  for (const late of [signal.reason, new DeadlinePassed('no answer', 1)]) {
+    const shown = visibleError(late);
+    t.match(shown, { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
+  }
 });

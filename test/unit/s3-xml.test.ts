@@ -1,5 +1,7 @@
 import t from 'tap';
-import { escapeXml, readXml, xmlElements, xmlText } from '#objects/s3/s3-xml.ts';
+import { documentIn, escapeXml, xmlElements, xmlText } from '#objects/s3/s3-xml.ts';
+
+const readXml = (text: string) => documentIn({ text, status: 200 });
 
 t.test('texts and elements of an answer, whatever its root is called', async (t) => {
   for (const root of ['ListPartsResult', 'ListPartsOutput', 'x']) {
@@ -34,6 +36,12 @@ t.test('what is not XML is a broken answer, which is tried again', async (t) => 
     t.throws(() => readXml(text), { message: 'the answer is not XML', code: 'HPE_BROKEN_ANSWER' }, text);
   t.strictSame(xmlElements(readXml('<a/>'), 'b'), []);
   t.equal(xmlText(readXml('<a>text</a>'), 'b'), undefined);
+});
+
+t.test('an error in the place of the document is a failure', async (t) => {
+  const text = '<Error><Code>SlowDown</Code><Message>not so fast</Message></Error>';
+  t.throws(() => readXml(text), { name: 'S3Failure', status: 200, code: 'SlowDown', message: 'not so fast' });
+  t.throws(() => readXml('<Error/>'), { code: 'InternalError' });
 });
 
 t.test('texts come back as they were', async (t) => {

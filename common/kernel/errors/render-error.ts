@@ -11,7 +11,13 @@ export function visibleError(thrown: unknown): ApiError {
   if (thrown instanceof StoreUnavailable)
     return unavailable(thrown.shown ?? 'Files cannot be stored or read at the moment', thrown);
   if (thrown instanceof UnknownOutcome) return outcomeUnknown(thrown);
+  if (isLate(thrown)) return unavailable('A part of the server did not answer in time', thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
+}
+
+/** Whether a deadline of ours has passed: of AbortSignal.timeout, or of common/kernel/limits/deadline.ts, which is above. */
+function isLate(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'DeadlinePassed');
 }
 
 interface FailedRequest {

@@ -1,6 +1,7 @@
+import { BrokenAnswer } from '#kernel/http-client/answer-parser.ts';
 import type { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import type { S3Request } from './s3-sender.ts';
-import { readXml, xmlText } from './s3-xml.ts';
+import { documentIn, xmlText } from './s3-xml.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html */
 export function beginRequest(key: string, headers: Readonly<Record<string, string>>): S3Request {
@@ -12,8 +13,8 @@ export const ofWholeCrc32 = { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checks
 export const ofWholeCrc32c = { ...ofWholeCrc32, 'x-amz-checksum-algorithm': 'CRC32C' };
 
 /** The id of the new upload. */
-export function uploadIdIn({ text }: Pick<WholeAnswer, 'text'>): string {
-  const id = xmlText(readXml(text), 'UploadId');
-  if (id === undefined || id === '') throw new Error('CreateMultipartUpload answered no upload id');
+export function uploadIdIn(answer: Pick<WholeAnswer, 'text' | 'status'>): string {
+  const id = xmlText(documentIn(answer), 'UploadId');
+  if (id === undefined || id === '') throw new BrokenAnswer('CreateMultipartUpload answered no upload id');
   return id;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import { type S3Context, tryCommand, trySendOrNull } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
@@ -22,6 +23,7 @@ export interface Leftovers {
   readonly object?: boolean;
 }
 
+const noAnswer = { cause: undefined, problem: undefined };
 /** How often a removal is checked before the store is believed. */
 const rounds = 5;
 
@@ -87,7 +89,7 @@ export async function dropUpload(
       if (round > 0) return;
     }
   }
-  throw new Error('the upload is still there');
+  throw new StoreUnavailable(`the upload of ${JSON.stringify(key)} is still there`, noAnswer);
 }
 
 /** The uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */

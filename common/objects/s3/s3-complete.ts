@@ -5,7 +5,7 @@ import { isUploadOver, type UploadName } from './s3-list-parts.ts';
 import type { S3Timing } from './s3-options.ts';
 import type { RetryLimits } from './s3-retry.ts';
 import { type S3Request, textBody } from './s3-sender.ts';
-import { escapeXml, readXml, xmlText } from './s3-xml.ts';
+import { documentIn, escapeXml, xmlText } from './s3-xml.ts';
 
 /** A part in the document of CompleteMultipartUpload. */
 export interface CompletedPart {
@@ -55,13 +55,10 @@ export async function sendCompletion(
   request: S3Request,
   attempt: Attempt,
 ): Promise<void> {
-  const answer = readXml((await context.send(request, attempt)).text);
+  const answer = documentIn(await context.send(request, attempt));
   // Ceph may answer with an empty ETag
   if (xmlText(answer, 'ETag') !== undefined || xmlText(answer, 'Key') !== undefined) return;
-  // "it is possible that a failure occurs after the initial 200 OK response has been sent"
-  const code = xmlText(answer, 'Code') ?? 'InternalError';
-  const message = xmlText(answer, 'Message') ?? 'the answer to CompleteMultipartUpload says nothing';
-  throw new S3Failure(200, code, message);
+  throw new S3Failure(200, 'InternalError', 'the answer to CompleteMultipartUpload says nothing');
 }
 
 /**

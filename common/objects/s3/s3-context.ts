@@ -42,13 +42,24 @@ export function trySend(
 }
 
 /** Like `trySend`; null: not found. */
-export async function trySendOrNull(
+export function trySendOrNull(
   context: Pick<S3Context, 'timing' | 'send'>,
   request: S3Request,
   signal: AbortSignal,
 ): Promise<WholeAnswer | null> {
+  return tryReadOrNull(context, request, signal, (answer) => answer);
+}
+
+/** Like `trySendOrNull`, with what is read of the answer: one that can't be read is a failed attempt. */
+export async function tryReadOrNull<T>(
+  { timing, send }: Pick<S3Context, 'timing' | 'send'>,
+  request: S3Request,
+  signal: AbortSignal,
+  read: (answer: WholeAnswer) => T,
+): Promise<T | null> {
+  const limits = { total: timing.request, attempt: timing.quiet };
   try {
-    return await trySend(context, request, signal);
+    return await retrying(timing, limits, signal, async (attempt) => read(await send(request, attempt)));
   } catch (error) {
     signal.throwIfAborted();
     if (isNotFound(error)) return null;

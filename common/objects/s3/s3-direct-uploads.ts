@@ -1,11 +1,12 @@
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import type { Attempt } from '#kernel/limits/deadline.ts';
 import type { DirectStore, DirectUpload, UploadedPart } from '../direct-store.ts';
 import { assertObjectKey } from '../object-key.ts';
 import { plainEtag } from '../plain-etag.ts';
 import { beginRequest, uploadIdIn } from './s3-begin.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';
-import { type S3Context, trySend } from './s3-context.ts';
+import type { S3Context } from './s3-context.ts';
 import { isRefusal, withStorageErrors } from './s3-failure.ts';
 import { isListed, listParts, type UploadName } from './s3-list-parts.ts';
 import { retrying } from './s3-retry.ts';
@@ -21,12 +22,12 @@ export async function beginUpload(
   const limits = { total: timing.request, attempt: timing.quiet, grace: timing.settle };
   const request = beginRequest(key, headers);
   let unconfirmed = 0;
-  const send: S3Context['send'] = async (sent, attempt) => {
+  const begin = async (attempt: Attempt): Promise<string> => {
     unconfirmed++;
     try {
-      const answer = await context.send(sent, attempt);
+      const id = uploadIdIn(await context.send(request, attempt));
       unconfirmed--;
-      return answer;
+      return id;
     } catch (error) {
       if (isRefusal(error)) unconfirmed--;
       throw error;
@@ -34,8 +35,8 @@ export async function beginUpload(
   };
   let uploadId: string | undefined;
   try {
-    uploadId = await withStorageErrors(request.operation, key, signal, async () =>
-      uploadIdIn(await trySend({ timing, send }, request, signal, limits)),
+    uploadId = await withStorageErrors(request.operation, key, signal, () =>
+      retrying(timing, limits, signal, begin),
     );
     return uploadId;
   } finally {

@@ -1,3 +1,4 @@
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 
@@ -46,32 +47,32 @@ export function failureOf(thrown: unknown): FailureFacts {
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: errors that a client should retry. */
-const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
-
-/** Error codes of failed and lost connections. */
-const connectionCodes = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-  'TimeoutError',
+const transientCodes = new Set([
+  'ConditionalRequestConflict',
+  'InternalError',
+  'OperationAborted',
+  'RequestTimeout',
+  'ServiceUnavailable',
+  'SlowDown',
 ]);
+
 /** No connection, an untrusted certificate, or no credentials. */
 const neverSent =
   /^(?:EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UNABLE_TO_.*|.*CERT.*|CredentialsProviderError)$/;
+
+/** Codes of lost connections beside those of the system. HPE: the answer was truncated, or is not HTTP. */
+const connectionLost = /^(?:TimeoutError|(?:HPE|ERR_SSL|ERR_STREAM)_.*)$/;
+/** Node's own errors with a code of the system do not always name the call. */
+const systemCode = /^E(?:AI_)?[A-Z]{3,}$/;
 
 /** Whether a retry may succeed. */
 export function isTransient(thrown: unknown): boolean {
   if (thrown instanceof DeadlinePassed) return true;
   const { status, code } = failureOf(thrown);
   if (transientCodes.has(code)) return true;
-  // HPE: the answer was truncated or is not HTTP
-  if (status === undefined || status < 300) return connectionCodes.has(code) || code.startsWith('HPE_');
+  if (status === undefined) return systemCode.test(code) || connectionLost.test(code);
+  // the SDK could not read the document of an answer: it was cut
+  if (status < 300) return !(thrown instanceof S3Failure);
   // a retry doesn't help against 501 Not Implemented
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
@@ -93,8 +94,13 @@ export function isNotFound(thrown: unknown): boolean {
   return status === 404 && code !== 'NoSuchBucket';
 }
 
-/** The text for the log and the operator. */
+/**
+ * The error of a request to S3, with a text for the log and the operator. Whatever S3 answers, or its connection does, is a
+ * StoreUnavailable; anything else is a fault of ours.
+ */
 export function storageError(operation: string, key: string, cause: unknown): Error {
+  // of a request that this one needed, and of too many that wait
+  if (cause instanceof StoreUnavailable || cause instanceof ApiError) return cause;
   const { status, code, bucketRegion } = failureOf(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
   const place =
@@ -107,7 +113,8 @@ export function storageError(operation: string, key: string, cause: unknown): Er
   // a single object may have its own access rules
   const isDenied = operation === 'HeadBucket' && status === 403;
   const problem = problemOf(cause) ?? (isDenied ? noRights : refusalOf(operation, cause));
-  return problem === undefined && !isTransient(cause)
+  const isOurs = status === undefined && !isTransient(cause) && !neverSent.test(code);
+  return isOurs && problem === undefined
     ? new Error(message, { cause })
     : new StoreUnavailable(message, { cause, problem, shown: code === tooSkewed ? wrongClock : undefined });
 }
@@ -127,15 +134,16 @@ export async function withStorageErrors<T>(
   }
 }
 
-/** Requests of an upload. If S3 refuses one, the bucket or the server is at fault, not our code. */
+/** Requests of an upload: one that keeps failing is a server that lacks it. */
 const writes = new Set(['PutObject', 'CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload']);
-/** Statuses about a single object: it is gone, or another write was first. */
-const ofOneObject = new Set([404, 409, 412]);
+/** Statuses about a single object: it is gone, shorter, or another write was first. */
+const ofOneObject = new Set([404, 409, 412, 416]);
 
+/** What S3 refuses of our requests, when the bucket or the server is at fault. */
 function refusalOf(operation: string, cause: unknown): string | undefined {
   const { status, code } = failureOf(cause);
-  if (!writes.has(operation) || status === undefined || code === 'NoSuchUpload') return undefined;
-  if (ofOneObject.has(status)) return undefined;
+  if (status === undefined || ofOneObject.has(status)) return undefined;
+  if (!writes.has(operation) && isTransient(cause)) return undefined;
   const verb = status < 500 || status === 501 ? 'refuses' : 'fails at';
   return `S3 ${verb} ${operation} (${status} ${code}): check the rights of the key, and what this server supports`;
 }

@@ -1,8 +1,9 @@
 import type { OpenUpload } from '../object-store.ts';
-import { type S3Context, sendOrNull, trySendOrNull } from './s3-context.ts';
+import { type S3Context, tryReadOrNull } from './s3-context.ts';
+import { withStorageErrors } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
 import type { S3Request } from './s3-sender.ts';
-import { readXml, type XmlElement, xmlElements, xmlText } from './s3-xml.ts';
+import { documentIn, type XmlElement, xmlElements, xmlText } from './s3-xml.ts';
 
 /** A multipart upload in the store. */
 export interface UploadName {
@@ -37,9 +38,10 @@ export async function listParts(
   let marker = 0;
   for (;;) {
     const from: Record<string, string> = marker === 0 ? {} : { 'part-number-marker': `${marker}` };
-    const answer = await sendOrNull(context, listRequest(upload, from), signal);
-    if (answer === null) return null;
-    const page = readXml(answer.text);
+    const page = await withStorageErrors('ListParts', upload.key, signal, () =>
+      tryReadOrNull(context, listRequest(upload, from), signal, documentIn),
+    );
+    if (page === null) return null;
     for (const element of xmlElements(page, 'Part')) {
       const part = listedPart(element);
       if (!isOlder(part, parts.get(part.number))) parts.set(part.number, part);
@@ -73,9 +75,10 @@ export async function isUploadOver(
   upload: UploadName,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const found = await trySendOrNull(context, listRequest(upload, { 'max-parts': '1' }), signal);
+  const request = listRequest(upload, { 'max-parts': '1' });
+  const found = await tryReadOrNull(context, request, signal, documentIn);
   if (found === null) return true;
-  if (xmlElements(readXml(found.text), 'Part').length > 0) return false;
+  if (xmlElements(found, 'Part').length > 0) return false;
   return !(await isListed(context, upload, signal));
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
-import { AnswerTooLong } from '#kernel/http-client/answer-parser.ts';
+import { AnswerTooLong, BrokenAnswer } from '#kernel/http-client/answer-parser.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
 import { control, type S3Context, sendOrNull } from './s3-context.ts';
@@ -41,7 +41,7 @@ export async function* readObject(
     throw storageError('GetObject', key, error);
   }
   if (bytes !== expected) {
-    throw storageError('GetObject', key, new Error(`${bytes} bytes came instead of ${expected}`));
+    throw storageError('GetObject', key, new BrokenAnswer(`${bytes} bytes came instead of ${expected}`));
   }
 }
 

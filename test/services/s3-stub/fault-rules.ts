@@ -26,7 +26,11 @@ export type FaultAction =
   /** Cuts it with RST once so many bytes of the request body have come, or at its end when it is shorter. */
   | { readonly kind: 'reset-in-body'; readonly bytes: number }
   /** Does the work, answers so many bytes of the answer's body (half of it unless given), and closes. */
-  | { readonly kind: 'truncate'; readonly bytes?: number };
+  | { readonly kind: 'truncate'; readonly bytes?: number }
+  /** Closes the connection without an answer, as a server that stops does. Stage: after-body unless given. */
+  | { readonly kind: 'close'; readonly stage?: FaultStage }
+  /** Does the work, and answers half of the document, with the length of the half. */
+  | { readonly kind: 'cut' };
 
 export interface FaultRule {
   /** Any operation when left out. */

@@ -14,7 +14,9 @@ export async function sendAnswer(
 ): Promise<void> {
   if (res.destroyed) throw new ConnectionGone();
   const { blob } = answer;
-  const xml = answer.xml === undefined ? null : Buffer.from(answer.xml);
+  const whole = answer.xml === undefined ? null : Buffer.from(answer.xml);
+  const isCut = faults.some((action) => action.kind === 'cut');
+  const xml = isCut ? (whole?.subarray(0, whole.length >> 1) ?? null) : whole;
   const length = xml?.length ?? (blob === undefined ? 0 : blob.end - blob.start);
   const fault = faults.find((action) => action.kind === 'truncate');
   const head = {

@@ -11,6 +11,8 @@ const usualStage: Readonly<Record<FaultAction['kind'], FaultStage | null>> = {
   reset: 'after-body',
   'reset-in-body': null,
   truncate: null,
+  close: 'after-body',
+  cut: null,
 };
 
 /** Carries out the faults of one request at a stage; rejects when that ends the request. */
@@ -34,6 +36,9 @@ export async function strikeFaults(
         break;
       case 'hang':
         await untilGone(gone);
+        throw new ConnectionGone();
+      case 'close':
+        socket.end();
         throw new ConnectionGone();
       case 'reset':
         reset(socket);
