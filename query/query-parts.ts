@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createKeyedHash } from '#auth/signing-keys.ts';
 import type { RemovePart } from '#catalogue/account-removals.ts';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { createFindAddress } from '#kernel/http-client/network-guard.ts';
 import type { Route } from '#server/http/http-types.ts';
@@ -176,8 +177,9 @@ function openFileFields(
   { spaces }: Pick<ReadingParts, 'spaces'>,
 ): FileFields {
   const uses = new FileUses({ db: store.db, database });
+  const marks = new FileMarks({ db: store.db, database });
   const open = new OpenUses();
   const deleteCondemned = (): void => projects.files.deleteCondemned?.();
-  const sweep = new FileSweep({ uses, store, spaces, open, deleteCondemned, log });
-  return { uses, named: new NamedFiles({ uses, projects, open, sweep, log }), sweep };
+  const sweep = new FileSweep({ uses, marks, store, spaces, open, deleteCondemned, log });
+  return { uses, named: new NamedFiles({ uses, marks, projects, open, sweep, log }), sweep };
 }
