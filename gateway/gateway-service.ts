@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { ProjectFiles } from '#catalogue/project-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
@@ -97,9 +98,10 @@ const openGateway = async (
   });
   const { states, plans, quota, digests, resumable, direct, ownDirect } = open;
   const uses = new FileUses({ db, database });
+  const marks = new FileMarks({ db, database });
   const { trashDays } = config;
-  const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota, plans, trash, log });
+  const trash = new FileTrash({ cloudFiles, store, marks, days: trashDays });
+  const used = new UsedFiles({ uses, marks, cloudFiles, store, quota, plans, trash, log });
   const redirects = openRedirects(config, { store, smallFiles });
   const replaced = new ReplacedFiles({ store, plans, log });
   const places = new FolderPlaces({ cloudFiles, used, replaced, quota, redirects, log });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
+import type { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { notFound, overloaded } from '#kernel/errors/catalogue.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { type CloudFile, isPublished } from '../catalogue/cloud-file.ts';
@@ -9,7 +9,7 @@ import type { CloudFiles } from '../catalogue/cloud-files.ts';
 interface FileTrashParts {
   readonly cloudFiles: Pick<CloudFiles, 'change' | 'namesWithRow'>;
   readonly store: Pick<ObjectStore, 'head'>;
-  readonly uses: Pick<FileUses, 'mark' | 'unmark' | 'emptied'>;
+  readonly marks: Pick<FileMarks, 'mark' | 'unmark' | 'emptied'>;
   /** 0: what is deleted is gone. */
   readonly days: number;
   readonly now?: () => number;
@@ -73,14 +73,14 @@ export class FileTrash {
     work: () => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { uses } = this.#parts;
+    const { marks } = this.#parts;
     const token = randomUUID();
     const marked = files.map(({ name, ownerId, projectSlug: slug }) => ({ name, place: { ownerId, slug } }));
-    await uses.mark(marked, token, signal, 'empty');
+    await marks.mark(marked, token, signal, 'empty');
     try {
       await work();
     } finally {
-      await uses.unmark(
+      await marks.unmark(
         files.map(({ name }) => name),
         token,
         signal,
@@ -92,7 +92,7 @@ export class FileTrash {
   /** Throws 503 after a while. @param giveUp what to do then */
   async #untilDecided(name: string, signal: AbortSignal, giveUp?: () => Promise<void>): Promise<void> {
     for (let time = 0; time < decisions.tries; time++) {
-      if (!(await this.#parts.uses.emptied([name], signal)).has(name)) return;
+      if (!(await this.#parts.marks.emptied([name], signal)).has(name)) return;
       await sleep(decisions.pause, undefined, { signal });
     }
     await giveUp?.();

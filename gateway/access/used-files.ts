@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import type { FilesPlace, PlacedFile } from '#catalogue/file-uses/file-use.ts';
 import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
@@ -12,7 +13,8 @@ import type { FileTrash } from './file-trash.ts';
 import type { Quota } from './storage-quota.ts';
 
 interface UsedFilesParts {
-  readonly uses: FileUses;
+  readonly uses: Pick<FileUses, 'inUse' | 'drop'>;
+  readonly marks: FileMarks;
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
   readonly trash: Pick<FileTrash, 'takes' | 'put'>;
   readonly store: Pick<ObjectStore, 'deleteAll'>;
@@ -54,13 +56,13 @@ export class UsedFiles {
 
   async hold(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<HeldFiles> {
     if (names.length === 0) return { inUse: new Set(), release: async () => {}, deleted() {} };
-    const { uses } = this.#parts;
+    const { uses, marks } = this.#parts;
     const token = randomUUID();
     // marked first: a write that has not noted its use by now finds the mark
     const marked = names.map((name) => ({ place, name }));
-    await uses.mark(marked, token, signal);
+    await marks.mark(marked, token, signal);
     const release = async (some: readonly string[]): Promise<void> => {
-      if (some.length > 0) await uses.unmark(some, token, AbortSignal.timeout(deletionDeadline));
+      if (some.length > 0) await marks.unmark(some, token, AbortSignal.timeout(deletionDeadline));
     };
     try {
       const found = await uses.inUse(place, names, signal);
@@ -111,11 +113,11 @@ export class UsedFiles {
   };
 
   async #deleteAll(): Promise<void> {
-    const { uses } = this.#parts;
+    const { marks } = this.#parts;
     while (this.#deleted.length > 0) {
       const files = this.#deleted.splice(0, filesAtOnce);
       const tokens = files.map(({ token }) => token);
-      await uses.deleted(files, AbortSignal.timeout(deletionDeadline), tokens);
+      await marks.deleted(files, AbortSignal.timeout(deletionDeadline), tokens);
     }
     const { signal } = this.#closing;
     while (await withDeadline(signal, deletionDeadline, (attempt) => this.#deleteNext(attempt.signal)));
@@ -123,11 +125,11 @@ export class UsedFiles {
 
   /** Resolves with whether there may be more. */
   async #deleteNext(signal: AbortSignal): Promise<boolean> {
-    const { uses } = this.#parts;
-    const some = await uses.condemned(filesAtOnce, signal);
+    const { marks } = this.#parts;
+    const some = await marks.condemned(filesAtOnce, signal);
     if (some.length === 0) return false;
     const deleted = await this.#deleteSome(some, signal);
-    await uses.deleted(deleted, signal);
+    await marks.deleted(deleted, signal);
     if (deleted.length < some.length) throw new Error('the object store did not delete all of the files');
     return some.length === filesAtOnce;
   }

@@ -2,42 +2,11 @@ import type { FileCondition } from '#catalogue/file-rules/file-rules.ts';
 import { conditionSql } from '#catalogue/file-rules/file-sql.ts';
 import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
-import type { CloudFile, FileChange, HiddenState, StorageUse, Verified } from './cloud-file.ts';
+import type { CloudFile, FileChange, HiddenState, StorageUse } from './cloud-file.ts';
 import { hiddenSql, timeLiteral } from './file-list.ts';
 import { type FileRow, tableRows } from './file-row.ts';
 import type { FilePlace, FolderOf } from './folder-index.ts';
-
-/** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
-const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256, owner, verified,
-  folder, path, state, width, height, duration,
-  toFloat64(expires_at) AS expires, toFloat64(trashed_at) AS trashed,
-  toFloat64(size) AS bytes, crc32,
-  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
-
-interface Row {
-  id: string;
-  name: string;
-  original_name: string;
-  owner_id: string;
-  project_slug: string;
-  object_key: string;
-  content_type: string;
-  sha256: string;
-  owner: string;
-  verified: Verified | '';
-  folder: string;
-  path: string;
-  state: HiddenState | '';
-  width: number;
-  height: number;
-  duration: number;
-  expires: number;
-  trashed: number;
-  bytes: number;
-  crc32: number;
-  created: number;
-  updated: number;
-}
+import { fileOf, type SelectedFile, selection } from './selected-file.ts';
 
 /** A query for files of all accounts. */
 export interface StateQuery {
@@ -99,14 +68,14 @@ export class FileStatements {
   ): Promise<Map<string, CloudFile>> {
     if (names.length === 0) return new Map();
     const sql = `SELECT ${selection} FROM ${this.table} WHERE ${isAmong(names)}`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home, account });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home, account });
     return new Map(rows.map((row) => [row.name, fileOf(row)]));
   }
 
   async byPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
     const among = prefixes.map((prefix) => `startsWith(name, ${textLiteral(prefix)})`).join(' OR ');
     const sql = `SELECT ${selection} FROM ${this.table} WHERE ${among} ORDER BY created_at DESC`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -126,7 +95,7 @@ export class FileStatements {
     const sql = `SELECT ${selection} FROM ${this.table}
       WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
       ORDER BY created_at DESC LIMIT ${limit}`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -134,7 +103,7 @@ export class FileStatements {
   async byPlaces(places: readonly FilePlace[], signal: AbortSignal): Promise<readonly CloudFile[]> {
     const sql = `SELECT ${selection} FROM ${this.table} WHERE ${arePlaced(places)} AND ${hiddenSql(undefined)}
       ORDER BY created_at, id`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -165,7 +134,7 @@ export class FileStatements {
       GROUP BY place HAVING count() > 1 LIMIT ${limit}`;
     const newest = `SELECT argMax(id, (created_at, id)) ${from} AND ${hash} IN (${several}) GROUP BY folder, path`;
     const sql = `SELECT ${selection} ${from} AND ${hash} IN (${several}) AND id NOT IN (${newest}) LIMIT ${limit}`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -178,7 +147,7 @@ export class FileStatements {
       WHERE state = ${textLiteral(state)} AND created_at < ${timeLiteral(before)}
       ${largest === undefined ? '' : `AND size <= ${largest}`}
       ORDER BY rand() LIMIT ${perOwner} BY owner_id LIMIT ${limit}`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -191,7 +160,7 @@ export class FileStatements {
       WHERE ((expires_at > 0 AND expires_at <= clock) OR (trashed_at > 0 AND trashed_at + ${trashedFor} <= clock))
       AND name > ${textLiteral(after)} ${names === undefined ? '' : `AND ${isAmong(names)}`}
       ORDER BY name LIMIT ${limit}`;
-    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    const rows = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home });
     return rows.map(fileOf);
   }
 
@@ -203,7 +172,7 @@ export class FileStatements {
       AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)}
       AND ${hiddenSql(undefined)}
       ${condition === undefined ? '' : `AND (${conditionSql(condition)})`} LIMIT 1`;
-    const [row] = await this.#db.rows<Row>({ sql, signal, home: this.home, account: ownerId });
+    const [row] = await this.#db.rows<SelectedFile>({ sql, signal, home: this.home, account: ownerId });
     return row === undefined ? null : fileOf(row);
   }
 
@@ -299,36 +268,4 @@ function areListed(files: readonly CloudFile[]): string {
     among('created_at', ({ createdAt }) => timeLiteral(createdAt)),
     among('id', ({ id }) => textLiteral(id)),
   ].join(' AND ');
-}
-
-function fileOf(row: Row): CloudFile {
-  return {
-    id: row.id,
-    name: row.name,
-    originalName: row.original_name,
-    ownerId: row.owner_id,
-    projectSlug: row.project_slug,
-    objectKey: row.object_key,
-    contentType: row.content_type,
-    size: row.bytes,
-    crc32: row.crc32,
-    ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
-    ...(row.owner === '' ? {} : { owner: row.owner }),
-    ...(row.verified === '' ? {} : { verified: row.verified }),
-    ...mediaOf(row),
-    createdAt: new Date(row.created),
-    updatedAt: new Date(row.updated),
-  };
-}
-
-function mediaOf(row: Row): Partial<CloudFile> {
-  const { folder, path, state, width, height, duration, expires, trashed } = row;
-  return {
-    ...(folder === '' ? {} : { folder, path }),
-    ...(state === '' ? {} : { state }),
-    ...(width === 0 ? {} : { width, height }),
-    ...(duration === 0 ? {} : { duration }),
-    ...(expires === 0 ? {} : { expiresAt: new Date(expires) }),
-    ...(trashed === 0 ? {} : { trashedAt: new Date(trashed) }),
-  };
 }

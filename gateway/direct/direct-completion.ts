@@ -1,4 +1,3 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import {
@@ -9,15 +8,8 @@ import {
   uploadIncomplete,
 } from '#kernel/errors/catalogue.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
-import { crc32c } from '#objects/crc32c.ts';
-import type {
-  DirectAbilities,
-  DirectUploadStore,
-  InspectedObject,
-  UploadedPart,
-} from '#objects/direct-store.ts';
+import type { DirectUploadStore, InspectedObject, UploadedPart } from '#objects/direct-store.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
-import { plainEtag } from '#objects/plain-etag.ts';
 import type { Quota } from '../access/storage-quota.ts';
 import type { CloudFile, HiddenState, Verified } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
@@ -27,9 +19,12 @@ import { InspectedDraft, type InspectedFile } from '../files/inspected-draft.ts'
 import { objectDescription } from '../files/object-description.ts';
 import { inspectObject } from '../inspect/inspect-object.ts';
 import type { MediaSizes } from '../inspect/sizes.ts';
-import { type DirectPlan, partCount, plannedParts, uploadOf } from '../plans/direct-plan.ts';
+import { type DirectPlan, uploadOf } from '../plans/direct-plan.ts';
 import type { PlanStore } from '../plans/plan-store.ts';
+import { partProblems } from './part-problems.ts';
 import type { SentPart } from './plan-request.ts';
+import { ReadDigests } from './read-digests.ts';
+import { type Found, proofOf, wrongAtStore } from './store-checksums.ts';
 
 export interface CompleteDeps {
   readonly store: Pick<ObjectStore, 'create' | 'read' | 'delete'>;
@@ -52,15 +47,6 @@ const commitDeadline = createSharedDeadline(30_000);
 const storeDeadline = createSharedDeadline(storeTimeout);
 /** The slowest expected read from the object store. Bytes per millisecond. */
 const slowestRead = 1000;
-/** Most problems in an answer. */
-const mostProblems = 20;
-
-/** What the store has of a planned file. */
-interface Found {
-  readonly object: InspectedObject;
-  /** Null: the object was complete before, or is no multipart upload. */
-  readonly parts: readonly UploadedPart[] | null;
-}
 
 /** Makes files of planned objects. The caller is the only one who ends the plan. */
 export class DirectCompletion {
@@ -113,7 +99,7 @@ export class DirectCompletion {
     const object = await direct.inspect(key, signal);
     const { etagIsMd5 } = await direct.abilities(signal);
     const listed = object === null ? [] : [{ number: 1, size: object.size, etag: object.etag }];
-    const problems = problemsOf(plan, { listed, sent, etagIsMd5 });
+    const problems = partProblems(plan, { listed, sent, etagIsMd5 });
     if (object !== null && problems.length === 0) return object;
     // nothing can be sent to the address again while there is an object, which is not acknowledged
     if (object !== null && object.size !== plan.size) await store.delete(key, signal);
@@ -126,7 +112,7 @@ export class DirectCompletion {
     const upload = uploadOf(plan);
     const parts = await direct.listParts(upload, signal);
     const { etagIsMd5 } = await direct.abilities(signal);
-    const problems = parts === null ? [] : problemsOf(plan, { listed: parts, sent, etagIsMd5 });
+    const problems = parts === null ? [] : partProblems(plan, { listed: parts, sent, etagIsMd5 });
     let joined = false;
     if (parts !== null && problems.length === 0) joined = await this.#join(plan, parts, signal);
     // an earlier completion may have been cut off before the row was stored; SeaweedFS then lists no parts
@@ -149,7 +135,7 @@ export class DirectCompletion {
       return await direct.complete(upload, listed, signal);
     } catch (error) {
       const now = await direct.listParts(upload, signal).catch(() => null);
-      const problems = now === null ? [] : problemsOf(plan, { listed: now, sent: parts, etagIsMd5: false });
+      const problems = now === null ? [] : partProblems(plan, { listed: now, sent: parts, etagIsMd5: false });
       throw problems.length === 0 ? error : uploadIncomplete(problems);
     }
   }
@@ -236,107 +222,4 @@ export class DirectCompletion {
       counted(stored);
     }
   }
-}
-
-/** The digests of an object that is read, if it is. */
-class ReadDigests {
-  readonly #plan: DirectPlan;
-  readonly #sha256: Hash | null;
-  #crc32c = 0;
-  #digest: string | undefined;
-  hasRead = false;
-
-  /** @param hashes its SHA-256 is computed */
-  constructor(plan: DirectPlan, hashes: boolean) {
-    this.#plan = plan;
-    this.#sha256 = hashes ? createHash('sha256') : null;
-  }
-
-  /** Reads nothing before the first chunk is taken. */
-  async *of(read: () => AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    this.hasRead = true;
-    for await (const chunk of read()) {
-      this.#sha256?.update(chunk);
-      if (this.#plan.crc32c !== undefined) this.#crc32c = crc32c(chunk, this.#crc32c);
-      yield chunk;
-    }
-  }
-
-  get sha256(): string | undefined {
-    if (this.hasRead) this.#digest ??= this.#sha256?.digest('hex');
-    return this.#digest;
-  }
-
-  /** Names of the planned digests that do not match; none if nothing was read. */
-  wrong(sha256: string | undefined): string[] {
-    if (!this.hasRead) return [];
-    const { sha256: planned, crc32c: sum } = this.#plan;
-    return [
-      ...(planned !== undefined && planned !== sha256 ? ['sha256'] : []),
-      ...(sum !== undefined && Buffer.from(sum, 'base64').readUInt32BE() !== this.#crc32c ? ['crc32c'] : []),
-    ];
-  }
-}
-
-/** Checksums that stores have of whole objects. */
-const storeSums = ['crc32c', 'crc64nvme'] as const;
-
-/** Names of the planned digests that the store says otherwise. */
-function wrongAtStore(plan: DirectPlan, object: InspectedObject): string[] {
-  return storeSums.filter(
-    (name) => plan[name] !== undefined && object[name] !== undefined && plan[name] !== object[name],
-  );
-}
-
-/** What is proven of an object without reading it. */
-function proofOf(plan: DirectPlan, { object, parts }: Found, { checksMd5 }: DirectAbilities): Verified {
-  const { checksums, partMd5, uploadId } = plan;
-  // a wrong one was refused before this
-  const compared = storeSums.some((name) => plan[name] !== undefined && object[name] !== undefined);
-  if (checksums || compared) return 'checksum';
-  if (partMd5 === undefined || plan.size === 0) return 'size';
-  const listed = uploadId === null ? [{ number: 1, ...object }] : (parts ?? []);
-  const etags = new Map(listed.map(({ number, etag }) => [number, etag.toLowerCase()]));
-  const match = partMd5.every((md5, at) => etags.get(at + 1) === hexOf(md5));
-  return checksMd5 || match ? 'md5' : 'size';
-}
-
-/** How the parts of the store differ from the plan, and from what the client knows. */
-function problemsOf(
-  plan: DirectPlan,
-  {
-    listed,
-    sent,
-    etagIsMd5,
-  }: {
-    readonly listed: readonly UploadedPart[];
-    readonly sent: readonly SentPart[] | null;
-    readonly etagIsMd5: boolean;
-  },
-): string[] {
-  const count = partCount(plan);
-  const stored = new Map(listed.map((part) => [part.number, part]));
-  const known = sent && new Map(sent.map((part) => [part.number, part]));
-  const problems = [...stored.keys(), ...(known?.keys() ?? [])]
-    .filter((number) => number > count || number < 1)
-    .map((number) => `Part ${number} is not planned: the file has ${count}`);
-  for (const { number, size, md5, crc32c: sum } of plannedParts(plan, 1, count)) {
-    if (problems.length >= mostProblems) break;
-    const part = stored.get(number);
-    const said = known?.get(number);
-    if (part === undefined) problems.push(`Part ${number} has not arrived`);
-    else if (part.size !== size) problems.push(`Part ${number} has ${part.size} bytes, and not ${size}`);
-    else if (known !== null && said === undefined) problems.push(`Part ${number} is not in the list`);
-    else if (said !== undefined && plainEtag(said.etag) !== part.etag)
-      problems.push(`Part ${number} was sent again: its etag is ${part.etag}`);
-    else if (etagIsMd5 && md5 !== undefined && part.etag.toLowerCase() !== hexOf(md5))
-      problems.push(`Part ${number} has other bytes than its MD5 says`);
-    else if (sum !== undefined && said?.crc32c !== undefined && said.crc32c !== sum)
-      problems.push(`Part ${number} has another crc32c than planned`);
-  }
-  return problems.slice(0, mostProblems);
-}
-
-function hexOf(md5: string): string {
-  return Buffer.from(md5, 'base64').toString('hex');
 }

@@ -2,7 +2,6 @@ import type { FileSenders } from '#auth/file-senders.ts';
 import type { BoundSender } from '#catalogue/file-rules/file-rules.ts';
 import { requiredFor } from '#catalogue/file-rules/touchable.ts';
 import {
-  invalidBody,
   notFound,
   payloadTooLarge,
   tooManyUploads,
@@ -13,7 +12,7 @@ import { isStoredName } from '#kernel/ids/stored-name.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
-import type { DirectUploadStore, SignedPut, UploadedPart } from '#objects/direct-store.ts';
+import type { SignedPut, UploadedPart } from '#objects/direct-store.ts';
 import { assertMayUpload, mayAskFor } from '../access/bound-files.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { findUploadedFile } from '../catalogue/own-file.ts';
@@ -33,6 +32,7 @@ import {
 } from '../plans/direct-plan.ts';
 import type { SharedLeases } from '../resumable/upload-leases.ts';
 import { type CompleteDeps, DirectCompletion } from './direct-completion.ts';
+import { partBytesFor, partDigests } from './plan-parts.ts';
 import type { PlanRequest, SentPart } from './plan-request.ts';
 import { UploadTurns } from './upload-turns.ts';
 
@@ -63,8 +63,6 @@ export type Planned =
 /** A part with the request by which a client sends it. */
 export type AddressedPart = PlannedPart & SignedPut;
 
-/** The size of parts unless a client wishes another. Bytes. */
-export const usualPartBytes = 64 * 1024 * 1024;
 /** Time limit of a removal that no client waits for. Milliseconds. */
 const removalTimeout = 60_000;
 
@@ -121,7 +119,7 @@ export class DirectUploads {
     if (size > maxDirectBytes) throw payloadTooLarge(maxDirectBytes, 'File');
     const partBytes = partBytesFor(direct, request);
     const count = partCount({ size, partBytes });
-    const digests = digestsOf(request, { count, partBytes });
+    const digests = partDigests(request, { count, partBytes });
     const { refusesOverwrite, checksChecksums } = await direct.abilities(signal);
     const checksums = checksChecksums && digests.partCrc32c !== undefined && size > 0;
     await this.#open.add(file.ownerId, signal);
@@ -294,28 +292,6 @@ export class DirectUploads {
     this.#work.add(tracked);
     return tracked;
   }
-}
-
-/** The size of parts: as wished, as far as the store takes such parts, and not too many. */
-function partBytesFor(
-  { smallestPart, largestPart, mostParts }: DirectUploadStore,
-  { size, partBytes = usualPartBytes }: PlanRequest,
-): number {
-  return Math.min(largestPart, Math.max(partBytes, smallestPart, Math.ceil(size / mostParts)));
-}
-
-/** Digests of the parts. Throws 400 if there is another number of them. */
-function digestsOf(
-  { partMd5, partCrc32c, crc32c }: PlanRequest,
-  { count, partBytes }: { readonly count: number; readonly partBytes: number },
-): Pick<DirectPlan, 'partMd5' | 'partCrc32c'> {
-  for (const [name, digests] of Object.entries({ partMd5, partCrc32c }))
-    if (digests !== undefined && digests.length !== count)
-      throw invalidBody([
-        `${name} has ${digests.length} digests: with parts of ${partBytes} bytes the file has ${count}`,
-      ]);
-  const sums = partCrc32c ?? (count === 1 && crc32c !== undefined ? [crc32c] : undefined);
-  return { ...(partMd5 && { partMd5 }), ...(sums && { partCrc32c: sums }) };
 }
 
 const noUpload = () => notFound('There is no such upload');

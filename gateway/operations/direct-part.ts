@@ -9,7 +9,8 @@ import { announcedChecksums } from '../multipart/file-checksums.ts';
 import { partKey } from '../plans/direct-plan.ts';
 import { receiveBody } from '../receive/receive-body.ts';
 import { plainReader } from './put-file.ts';
-import { trackUpload, type UploadDeps } from './upload.ts';
+import { trackUpload } from './track-upload.ts';
+import type { UploadDeps } from './upload.ts';
 
 export interface DirectPartDeps extends Pick<UploadDeps, 'store' | 'memory' | 'uploads' | 'deploymentId'> {
   readonly direct: Pick<DirectUploads, 'planOfPart'>;

@@ -37,7 +37,9 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { inspected, type OnCleanup, storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { inspected, storeFile } from './store-file.ts';
+import { type OnCleanup, trackUpload } from './track-upload.ts';
+import type { UploadDeps } from './upload.ts';
 
 /** Errors of a PUT, in a folder or not. */
 export const putErrors = [

@@ -3,7 +3,7 @@ import type { Handler } from '#server/http/http-types.ts';
 import { readProjectSlug } from '#server/http/project-slug.ts';
 import { doorErrors, header, jsonContent } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
-import { usualPartBytes } from '../direct/direct-uploads.ts';
+import { usualPartBytes } from '../direct/plan-parts.ts';
 import type { OperationDefinition } from './operation.ts';
 
 export interface UploadOptionsDeps {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import type { FileDrop, FilesPlace, FileUse, StoredUse } from '#catalogue/file-uses/file-use.ts';
 import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { usesAtOnce } from '#catalogue/file-uses/file-uses.ts';
@@ -12,6 +13,7 @@ import type { OpenUses } from './open-uses.ts';
 
 interface FileSweepParts {
   readonly uses: FileUses;
+  readonly marks: FileMarks;
   readonly store: Pick<RecordStore, 'lookUp' | 'singleWriter'>;
   readonly spaces: { find(id: string, signal: AbortSignal): Promise<RecordSpace | null> };
   readonly open: OpenUses;
@@ -84,14 +86,14 @@ export class FileSweep {
 
   /** Works off drops whose processes did not. */
   async workOffOld(signal: AbortSignal): Promise<void> {
-    const { uses } = this.#parts;
+    const { uses, marks } = this.#parts;
     for (;;) {
       const drops = await uses.oldDrops(dropsAtOnce, 'old', signal);
       if (drops.length === 0) break;
       // what can't be decided yet is left to the next run
       if (!(await this.#workOff(drops, signal))) break;
     }
-    await uses.removeOldMarks(signal);
+    await marks.removeOldMarks(signal);
     this.#parts.deleteCondemned();
   }
 
@@ -170,14 +172,14 @@ export class FileSweep {
   }
 
   async #release(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<boolean> {
-    const { uses, deleteCondemned } = this.#parts;
+    const { marks, deleteCondemned } = this.#parts;
     // most files that another record names need no mark
     const before = await this.#stateOf(place, names, signal);
     const free = names.filter((name) => before.get(name)?.verdict === 'ended');
     let isDecided = ![...before.values()].some(({ verdict }) => verdict === 'open');
     if (free.length === 0) return isDecided;
     const token = randomUUID();
-    await uses.mark(
+    await marks.mark(
       free.map((name) => ({ place, name })),
       token,
       signal,
@@ -188,11 +190,11 @@ export class FileSweep {
       if (ended.length < free.length) isDecided = false;
       const owned = ended.filter((name) => now.get(name)?.owns);
       if (ended.length > 0) {
-        await uses.condemn(owned, token, signal);
+        await marks.condemn(owned, token, signal);
         await this.#forget(place, ended, signal);
       }
     } finally {
-      await uses.unmark(free, token, AbortSignal.timeout(every)).catch(() => {});
+      await marks.unmark(free, token, AbortSignal.timeout(every)).catch(() => {});
     }
     deleteCondemned();
     return isDecided;

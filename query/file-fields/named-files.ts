@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BoundSender, conditionFor } from '#catalogue/file-rules/file-rules.ts';
 import { meets, type RuledFile } from '#catalogue/file-rules/file-test.ts';
+import type { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { type FilesPlace, permitted } from '#catalogue/file-uses/file-use.ts';
 import type { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import type { Projects } from '#catalogue/projects.ts';
@@ -19,6 +20,7 @@ import type { OpenUses } from './open-uses.ts';
 
 interface NamedFilesParts {
   readonly uses: FileUses;
+  readonly marks: Pick<FileMarks, 'marked'>;
   readonly projects: Pick<Projects, 'find' | 'files'>;
   readonly open: OpenUses;
   readonly sweep: Pick<FileSweep, 'settled'>;
@@ -147,7 +149,7 @@ export class NamedFiles implements RecordFiles {
   async #assertUnmarked(place: FilesPlace, names: readonly string[], signal: AbortSignal): Promise<void> {
     let asked = names;
     for (let time = 0; time < decisions.tries; time++) {
-      const marked = await this.#parts.uses.marked(asked, signal);
+      const marked = await this.#parts.marks.marked(asked, signal);
       if (marked.length === 0) return;
       const namesOf = (wanted: string) =>
         marked.filter(({ kind }) => kind === wanted).map(({ name }) => name);

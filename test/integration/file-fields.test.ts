@@ -1,6 +1,7 @@
 /** Fields with files: what requests may say, what every answer has, and which files go when. */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { noQuota } from '#gateway/access/storage-quota.ts';
 import { UsedFiles } from '#gateway/access/used-files.ts';
@@ -22,9 +23,11 @@ const { db } = harness;
 const { signal } = new AbortController();
 const cloudFiles = createCloudFiles({ db, database: testDatabase, singleWriter: true });
 const uses = new FileUses({ db, database: testDatabase });
+const marks = new FileMarks({ db, database: testDatabase });
 const objects = new Set<string>();
 const gateway = new UsedFiles({
   uses,
+  marks,
   cloudFiles,
   store: {
     async deleteAll(keys) {
@@ -386,6 +389,7 @@ t.test('a use that is noted while a sweep decides stays', async (t: Test) => {
   }
   const sweep = new FileSweep({
     uses: new Interrupted({ db, database: testDatabase }),
+    marks,
     store: { lookUp: async () => [], singleWriter: true },
     spaces: { find: async () => null },
     ...{ open, deleteCondemned() {}, log: silentLog() },
@@ -394,7 +398,7 @@ t.test('a use that is noted while a sweep decides stays', async (t: Test) => {
   sweep.settled(await uses.drop(place, [{ space, record: 'early' }], signal));
   await sweep.idle();
   t.match(await uses.ofSpace(place, space, { record: '', name: '' }, signal), [{ record: 'late' }]);
-  t.strictSame(await uses.marked([name], signal), [], 'the write goes on');
+  t.strictSame(await marks.marked([name], signal), [], 'the write goes on');
 });
 
 t.test('records that drop one file at once', async (t: Test) => {

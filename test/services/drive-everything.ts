@@ -7,6 +7,7 @@ import { createTokenGate } from '#auth/token-gate.ts';
 import { AccountRemovals } from '#catalogue/account-removals.ts';
 import { ClosedAccounts } from '#catalogue/closed-accounts.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
@@ -77,11 +78,12 @@ async function driveFileFields(harness: QueryHarness): Promise<void> {
   await harness.call({ method: 'DELETE', path: '/p/photos/clear-records', structure });
   await harness.sweep();
   const uses = new FileUses({ db, database });
+  const marks = new FileMarks({ db, database });
   const place = { ownerId: 'owner', slug: 'p' };
-  if ((await uses.emptied([name], signal)).size > 0) throw new Error('the file is being emptied');
-  if ((await uses.condemned(10, signal)).length !== 1) throw new Error('the file stays');
+  if ((await marks.emptied([name], signal)).size > 0) throw new Error('the file is being emptied');
+  if ((await marks.condemned(10, signal)).length !== 1) throw new Error('the file stays');
   if ((await uses.inUse(place, [name], signal)).size > 0) throw new Error('a use stays');
-  await uses.deleted([{ place, name }], signal);
+  await marks.deleted([{ place, name }], signal);
 }
 
 async function driveTables(harness: QueryHarness, expect: Expect): Promise<void> {

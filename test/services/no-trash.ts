@@ -17,6 +17,6 @@ export function ownTrash(args: {
   readonly days: number;
   readonly now?: () => number;
 }): FileTrash {
-  const uses = { mark: async () => {}, unmark: async () => {}, emptied: async () => new Set<string>() };
-  return new FileTrash({ ...args, uses });
+  const marks = { mark: async () => {}, unmark: async () => {}, emptied: async () => new Set<string>() };
+  return new FileTrash({ ...args, marks });
 }

@@ -3,7 +3,7 @@ import { openLoginTokens } from '#auth/login-tokens.ts';
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import type { Projects } from '#catalogue/projects.ts';
 import type { Database } from '#engine/database.ts';
-import type { QueryEnvironment } from '#query/query-parts.ts';
+import type { QueryEnvironment } from '#query/query-environment.ts';
 import { queryConfig } from './plain-store.ts';
 
 /** Senders of requests for files, by the keys of a store. */

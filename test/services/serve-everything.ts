@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Authenticate } from '#auth/authenticate.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { OwnUses } from '#auth/single-uses.ts';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { FileUses } from '#catalogue/file-uses/file-uses.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
@@ -119,8 +120,9 @@ export async function serveEverything(options: {
     hasAny: async ({ slug }) => inProject(slug).length > 0,
   });
   const uses = new FileUses({ db, database });
-  const trash = new FileTrash({ cloudFiles, store, uses, days: 7 });
-  const used = new UsedFiles({ uses, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
+  const marks = new FileMarks({ db, database });
+  const trash = new FileTrash({ cloudFiles, store, marks, days: 7 });
+  const used = new UsedFiles({ uses, marks, cloudFiles, store, quota: noQuota, plans: noPlans, trash, log });
   const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   const presets = [{ name: 'thumb', width: 9, height: 9, fit: 'inside' as const }];
   const { pictures, maker } = picturesOn({ store, cloudFiles, presets });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { FileUses } from '#catalogue/file-uses/file-uses.ts';
+import { FileMarks } from '#catalogue/file-uses/file-marks.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { ownLocks } from '#coordination/redis/process-lock.ts';
 import type { Database } from '#engine/database.ts';
@@ -62,9 +62,9 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => logged.close());
-  const uses = new FileUses({ db, database });
+  const marks = new FileMarks({ db, database });
   const { trashDays = 0, filesTtl = 0 } = options;
-  const trash = new FileTrash({ cloudFiles, store, uses, days: trashDays });
+  const trash = new FileTrash({ cloudFiles, store, marks, days: trashDays });
   const { digests = noDigests, maxUploadBytes = 1_000_000, corsOrigins = ['*'] } = options;
   const { baseUrl } = await serveRoutes(
     t,
@@ -96,5 +96,5 @@ export async function serveFiles(
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
   const parts = { db, database, store, table, cloudFiles, projects };
-  return { baseUrl, ...parts, uses, trash, quota, log, ask, upload };
+  return { baseUrl, ...parts, marks, trash, quota, log, ask, upload };
 }

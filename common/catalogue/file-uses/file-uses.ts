@@ -4,43 +4,29 @@ import { GroupCommit } from '#engine/group-commit.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { rowLine } from '#kernel/ids/row-values.ts';
 import {
-  decidedWithin,
   type FileDrop,
   type FilesPlace,
   type FileUse,
-  markedFor,
-  type PlacedFile,
   type RecordPlace,
   type StoredUse,
   youngFor,
 } from './file-use.ts';
+import { deleteSql, dropColumns, home, isAmong, olderThan } from './use-tables.ts';
 
 const pendingLimit = 64 * 1024 * 1024;
 const insertLimit = 4 * 1024 * 1024;
 const useColumns = ['owner_id', 'project_slug', 'space', 'record', 'name', 'owns'];
-const dropColumns = ['kind', 'name', 'owner_id', 'project_slug', 'space', 'record', 'token'];
 /** Rows of one INSERT, and of one answer. */
 export const usesAtOnce = 1000;
-/** Otherwise a DELETE is a mutation, which waits for merges. */
-const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
-const home = 'file_uses';
-
 interface UseRow extends RecordPlace {
   readonly name: string;
   readonly owns: number;
   readonly young: number;
 }
 
-/** A file that no record may get: it is to be deleted, is being decided about, or was deleted a moment ago. */
-interface MarkedFile {
-  readonly name: string;
-  readonly kind: 'gone' | 'mark' | 'past';
-}
-
 /**
- * The tables `file_uses` and `file_drops` (docs/decisions/074-a-file-field.md). Rows of the second are of five kinds: `drop`
- * of a record or a space whose uses may have ended; `mark` of a file that somebody is deciding about, and `empty` of one that
- * leaves the trash for good; `gone` for a file that is to be deleted; `past` for a file that was deleted a moment ago.
+ * Which records use which files: the table `file_uses`, and the rows of `file_drops` that say `drop` of a record or a space
+ * whose uses may have ended (docs/decisions/074-a-file-field.md).
  */
 export class FileUses {
   readonly #db: Database;
@@ -197,101 +183,6 @@ export class FileUses {
     }
   }
 
-  /**
-   * From now on, no write names the files; with `empty`, no restore takes them out of the trash.
-   * @param token of whoever decides about them
-   */
-  mark(
-    files: readonly PlacedFile[],
-    token: string,
-    signal: AbortSignal,
-    kind: 'mark' | 'empty' = 'mark',
-  ): Promise<void> {
-    return this.#insert(kind, files, token, signal);
-  }
-
-  async #insert(
-    kind: 'mark' | 'empty' | 'past',
-    files: readonly PlacedFile[],
-    token: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const lines = files.map(({ name, place }) =>
-      rowLine([kind, name, place.ownerId, place.slug, '', '', token]),
-    );
-    const table = this.#drops;
-    await this.#db.insert({ table, columns: dropColumns, lines: Buffer.concat(lines), home, signal });
-  }
-
-  async unmark(
-    names: readonly string[],
-    token: string,
-    signal: AbortSignal,
-    kind: 'mark' | 'empty' = 'mark',
-  ): Promise<void> {
-    const where = `kind = '${kind}' AND ${isAmong('name', names)} AND token = ${textLiteral(token)}`;
-    await this.#delete(this.#drops, where, signal);
-  }
-
-  /** The names among them that are being taken out of the trash for good. */
-  async emptied(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const sql = `SELECT DISTINCT name FROM ${this.#drops}
-      WHERE kind = 'empty' AND ${isAmong('name', names)} AND NOT ${olderThan(markedFor)}`;
-    const rows = await this.#db.rows<{ name: string }>({ sql, signal, home });
-    return new Set(rows.map(({ name }) => name));
-  }
-
-  /** The names among them that no record may get as they are, each with the reason that counts. */
-  async marked(names: readonly string[], signal: AbortSignal): Promise<readonly MarkedFile[]> {
-    const sql = `SELECT name, multiIf(countIf(drops.kind = 'gone') > 0, 'gone', countIf(drops.kind = 'mark') > 0, 'mark', 'past') AS kind
-      FROM ${this.#drops} AS drops
-      WHERE drops.kind IN ('mark', 'gone', 'past') AND ${isAmong('name', names)}
-      AND (drops.kind = 'gone' OR NOT ${olderThan(markedFor)}) GROUP BY name`;
-    return this.#db.rows<MarkedFile>({ sql, signal, home });
-  }
-
-  /** Files are to be deleted. Those whose mark has gone meanwhile are left. */
-  async condemn(names: readonly string[], token: string, signal: AbortSignal): Promise<void> {
-    const columns = dropColumns.slice(1, -1).join(', ');
-    const sql = `INSERT INTO ${this.#drops} (kind, ${columns}, token)
-      SELECT 'gone', ${columns}, '' FROM ${this.#drops} WHERE kind = 'mark' AND ${isAmong('name', names)}
-        AND token = ${textLiteral(token)} AND NOT ${olderThan(decidedWithin)}`;
-    await this.#db.command({ sql, home, signal });
-  }
-
-  /** Files that are to be deleted. */
-  async condemned(limit: number, signal: AbortSignal): Promise<readonly PlacedFile[]> {
-    const sql = `SELECT DISTINCT name, owner_id AS ownerId, project_slug AS slug FROM ${this.#drops}
-      WHERE kind = 'gone' LIMIT ${limit}`;
-    const rows = await this.#db.rows<FilesPlace & { name: string }>({ sql, signal, home });
-    return rows.map(({ name, ownerId, slug }) => ({ place: { ownerId, slug }, name }));
-  }
-
-  /**
-   * The files are deleted. For a while rows say so to writes that found them in a cache.
-   * @param tokens whose marks go; absent: all marks of the files
-   */
-  async deleted(
-    files: readonly PlacedFile[],
-    signal: AbortSignal,
-    tokens?: readonly string[],
-  ): Promise<void> {
-    if (files.length === 0) return;
-    await this.#insert('past', files, randomUUID(), signal);
-    const names = files.map(({ name }) => name);
-    const marks = tokens === undefined ? '1' : isAmong('token', tokens);
-    const where = `(kind = 'gone' OR (kind = 'mark' AND ${marks})) AND ${isAmong('name', names)}`;
-    await this.#delete(this.#drops, where, signal);
-  }
-
-  /** Removes marks that no longer hold. */
-  async removeOldMarks(signal: AbortSignal): Promise<void> {
-    const where = `kind IN ('mark', 'empty', 'past') AND ${olderThan(2 * markedFor)}`;
-    const sql = `SELECT 1 FROM ${this.#drops} WHERE ${where} LIMIT 1`;
-    if ((await this.#db.rows({ sql, signal, home })).length > 0)
-      await this.#delete(this.#drops, where, signal);
-  }
-
   /** Removes all rows of a deleted account. */
   async removeOwner(ownerId: string, signal: AbortSignal): Promise<void> {
     const where = `owner_id = ${textLiteral(ownerId)}`;
@@ -312,7 +203,7 @@ export class FileUses {
   }
 
   async #delete(table: string, where: string, signal: AbortSignal): Promise<void> {
-    await this.#db.command({ sql: `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`, signal, home });
+    await this.#db.command({ sql: deleteSql(table, where), signal, home });
   }
 }
 
@@ -322,13 +213,4 @@ function inPlace({ ownerId, slug }: FilesPlace): string {
 
 function among(place: FilesPlace, [{ space, record }]: readonly [RecordPlace]): string {
   return `${inPlace(place)} AND space = ${textLiteral(space)} AND record = ${textLiteral(record)}`;
-}
-
-function isAmong(column: string, texts: readonly string[]): string {
-  return texts.length === 0 ? '0' : `${column} IN (${[...new Set(texts)].map(textLiteral).join(', ')})`;
-}
-
-/** By the clock of the engine. @param seconds of age */
-function olderThan(seconds: number): string {
-  return `(at < now64(3) - INTERVAL ${seconds} SECOND)`;
 }
