@@ -18,6 +18,7 @@ const insertLimit = 4 * 1024 * 1024;
 const useColumns = ['owner_id', 'project_slug', 'space', 'record', 'name', 'owns'];
 /** Rows of one INSERT, and of one answer. */
 export const usesAtOnce = 1000;
+
 interface UseRow extends RecordPlace {
   readonly name: string;
   readonly owns: number;
