@@ -84,6 +84,11 @@ export function isRefusal(thrown: unknown): boolean {
   return status >= 300 && status < 500;
 }
 
+/** Whether S3 answered that it does not do this, now or later. */
+export function isRefused(thrown: unknown): boolean {
+  return failureOf(thrown).status !== undefined && !isTransient(thrown);
+}
+
 export function isStatus(thrown: unknown, status: number): boolean {
   return failureOf(thrown).status === status;
 }
