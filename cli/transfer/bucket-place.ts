@@ -7,7 +7,7 @@ import { readBucketConfig } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import type { S3Bucket } from '#objects/s3/s3-bucket.ts';
-import { isRefused } from '#objects/s3/s3-failure.ts';
+import { isLasting } from '#objects/s3/s3-failure.ts';
 import { type Chunks, type ExportPlace, gathered, type JournalLine, journalName } from './export-place.ts';
 import { CutTransfer } from './remote-server.ts';
 
@@ -232,7 +232,7 @@ export class BucketPlace implements ExportPlace {
       return error instanceof Error && error.message.startsWith('S3 ')
         ? new CommandError(`${this.name}: ${error.message}`, { cause: error })
         : error;
-    if (error.problem === undefined && !isRefused(error.cause))
+    if (error.problem === undefined && !isLasting(error.cause))
       return new CutTransfer(`${this.name}: ${error.message}`, { cause: error });
     const problem = (error.problem ?? error.message).replace(/: check S3_BUCKET$/, '');
     return new CommandError(`${this.name}: ${problem}`, { cause: error });

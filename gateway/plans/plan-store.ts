@@ -151,11 +151,7 @@ export class PlanStore {
     // the marks go first: without them, late bytes would become files
     await forEachAtOnce(addresses, requestsAtOnce, (address) => this.#put(closedKey(address), '{}', signal));
     const left = await this.#store.deleteAll(addresses.map(planKey), signal);
-    if (left.length === 0) return;
-    throw new StoreUnavailable(`${left.length} plans of uploads could not be removed`, {
-      cause: undefined,
-      problem: undefined,
-    });
+    if (left.length > 0) throw new StoreUnavailable(`${left.length} plans of uploads could not be removed`);
   }
 
   /** Removes a plan soon, with its parts at a store that clients do not reach. A crash leaves them to the janitor. */

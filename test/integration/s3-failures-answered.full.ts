@@ -5,14 +5,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { S3Timing } from '#objects/s3/s3-options.ts';
-import { createS3Store } from '#objects/s3/s3-store.ts';
 import { DirectClient } from '../services/direct-client.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
 import type { FaultAction } from '../services/s3-stub/fault-rules.ts';
 import type { OperationName } from '../services/s3-stub/operations.ts';
 import { silentLog } from '../services/silent-log.ts';
-import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
+import { openStubStore, storeOn, stubPartBytes } from '../services/stub-store.ts';
 import { filesInMemory } from '../services/test-gateway.ts';
 import { testJanitor } from '../services/test-janitor.ts';
 import { untilEmpty } from '../services/until-empty.ts';
@@ -150,19 +149,7 @@ async function setUp(t: Test) {
     stub: { minPartBytes: stubPartBytes, md5Etags: true, ignores: ['if-none-match'] },
     deploymentId: testDeployment,
   });
-  const hasty = createS3Store({
-    bucket: stub.bucket,
-    endpoint: stub.endpoint,
-    region: stub.region,
-    credentials: { accessKeyId: stub.accessKeyId, secretAccessKey: stub.secretAccessKey },
-    forcePathStyle: true,
-    partBytes: stubPartBytes,
-    maxObjectBytes: 1024 ** 3,
-    deploymentId: testDeployment,
-    timing: impatient,
-    log: silentLog(),
-  });
-  t.teardown(() => hasty.close());
+  const hasty = storeOn(t, stub, { deploymentId: testDeployment, timing: impatient, log: silentLog() });
   const rows = filesInMemory();
   const options = { rows, expireAfter: day, largestPart: 1024 * 1024 };
   const patient = await serveGatewayOn(t, store, options);

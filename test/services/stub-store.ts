@@ -37,6 +37,16 @@ export async function openStubStore(
   const stub = await startS3Stub({ minPartBytes: stubPartBytes, ...stubOptions });
   t.teardown(() => stub.close());
   const log = silentLog();
+  const store = storeOn(t, stub, { ...options, timing: { ...timing, ...changes }, log });
+  return { stub, store, log };
+}
+
+/** A store on a stub that runs. */
+export function storeOn(
+  t: Test,
+  stub: S3Stub,
+  options: Partial<S3StoreOptions> & Pick<S3StoreOptions, 'log'>,
+): ObjectStore {
   const store = createS3Store({
     bucket: stub.bucket,
     endpoint: stub.endpoint,
@@ -46,9 +56,7 @@ export async function openStubStore(
     partBytes: stubPartBytes,
     maxObjectBytes: 1024 ** 3,
     ...options,
-    timing: { ...timing, ...changes },
-    log,
   });
   t.teardown(() => store.close());
-  return { stub, store, log };
+  return store;
 }

@@ -11,7 +11,11 @@ export class StoreUnavailable extends Error {
       cause,
       problem,
       shown,
-    }: { readonly cause: unknown; readonly problem: string | undefined; readonly shown?: string | undefined },
+    }: {
+      readonly cause?: unknown;
+      readonly problem?: string | undefined;
+      readonly shown?: string | undefined;
+    } = {},
   ) {
     super(message, { cause });
     this.name = 'StoreUnavailable';

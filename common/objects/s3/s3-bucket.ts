@@ -4,7 +4,7 @@ import type { ObjectInfo } from '../object-store.ts';
 import { type ConnectOptions, connectBucket } from './connect-bucket.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
-import { isRefusal, isRefused } from './s3-failure.ts';
+import { isLasting, isRefusal } from './s3-failure.ts';
 import { listObjects, listUploads } from './s3-list.ts';
 import { readObject } from './s3-read.ts';
 import { deleteObjects } from './s3-requests.ts';
@@ -61,7 +61,7 @@ async function* readWhole(
       }
     } catch (error) {
       const isPassing =
-        error instanceof StoreUnavailable && error.problem === undefined && !isRefused(error.cause);
+        error instanceof StoreUnavailable && error.problem === undefined && !isLasting(error.cause);
       if (!isPassing || ++failures === mostFailures) throw error;
       await sleep(context.timing.firstPause * 2 ** failures, undefined, { signal });
     }

@@ -23,7 +23,6 @@ export interface Leftovers {
   readonly object?: boolean;
 }
 
-const noAnswer = { cause: undefined, problem: undefined };
 /** How often a removal is checked before the store is believed. */
 const rounds = 5;
 
@@ -89,7 +88,7 @@ export async function dropUpload(
       if (round > 0) return;
     }
   }
-  throw new StoreUnavailable(`the upload of ${JSON.stringify(key)} is still there`, noAnswer);
+  throw new StoreUnavailable(`the upload of ${JSON.stringify(key)} is still there`);
 }
 
 /** The uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */

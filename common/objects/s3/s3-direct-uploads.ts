@@ -7,7 +7,7 @@ import { beginRequest, uploadIdIn } from './s3-begin.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import { attemptCompletion, completeLimits, completeRequest, sendCompletion } from './s3-complete.ts';
 import type { S3Context } from './s3-context.ts';
-import { isRefusal, isRefused, withStorageErrors } from './s3-failure.ts';
+import { isLasting, isRefusal, withStorageErrors } from './s3-failure.ts';
 import { isListed, listParts, type UploadName } from './s3-list-parts.ts';
 import { retrying } from './s3-retry.ts';
 
@@ -94,7 +94,7 @@ async function isMaybeOpen(context: S3Context, upload: UploadName, signal: Abort
     return await isListed(context, upload, signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof StoreUnavailable && isRefused(error.cause)) return true;
+    if (error instanceof StoreUnavailable && isLasting(error.cause)) return true;
     throw error;
   }
 }

@@ -85,7 +85,7 @@ export function isRefusal(thrown: unknown): boolean {
 }
 
 /** Whether S3 answered that it does not do this, now or later. */
-export function isRefused(thrown: unknown): boolean {
+export function isLasting(thrown: unknown): boolean {
   return failureOf(thrown).status !== undefined && !isTransient(thrown);
 }
 
